@@ -33,15 +33,19 @@ def _solution_vjp(
     (1 - p a) a_dot^H p^H x, in the kernel of a.
     """
     x, b, x_bar = (v if v.ndim > 1 else column(v) for v in (out[0], b, np.conjugate(g[0])))
-    inverse = np.linalg.pinv(a, rcond)
+    size = np.max(np.abs(untraced(a)), initial=0)
+    level = (1 / np.where(size > 0, size, 1)).astype(np.real(untraced(a)).dtype)
+    # Of the size of one, here and below, as the square of the inverse may be out of range.
+    inverse, scaled = np.linalg.pinv(a, rcond) / level, x / level
     b_bar = np.matmul(adjoint(inverse), x_bar)
     residual = b - np.matmul(a, x)
-    unseen = x_bar - np.matmul(inverse, np.matmul(a, x_bar))
+    unseen = x_bar - np.matmul(inverse, np.matmul(a * level, x_bar))
     a_bar = (
         np.matmul(residual, adjoint(np.matmul(inverse, b_bar)))
-        + np.matmul(np.matmul(adjoint(inverse), x), adjoint(unseen))
-        - np.matmul(b_bar, adjoint(x))
+        + np.matmul(np.matmul(adjoint(inverse), scaled), adjoint(unseen))
+        - np.matmul(b_bar, adjoint(scaled))
     )
+    a_bar, b_bar = a_bar * level * level, b_bar * level
     return np.conjugate(a_bar), np.reshape(np.conjugate(b_bar), (len(a), *out[0].shape[1:]))
 
 

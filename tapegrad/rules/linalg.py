@@ -311,8 +311,9 @@ def _pinv_vjp(g: Cotangent, out: Value, a: Value, **_: Any) -> Cotangent:
     beside_rows = np.matmul(p, a) - np.eye(a.shape[-1], dtype=a.dtype)
     above = adjoint(p)
     total = np.matmul(np.matmul(above, p_bar), above)
-    total = total + np.matmul(np.matmul(beside_range, adjoint(p_bar)), np.matmul(p, above))
-    total = total + np.matmul(np.matmul(above, p), np.matmul(adjoint(p_bar), beside_rows))
+    # In this order, as p above and above p alone may be out of range.
+    total = total + np.matmul(np.matmul(np.matmul(beside_range, adjoint(p_bar)), p), above)
+    total = total + np.matmul(above, np.matmul(p, np.matmul(adjoint(p_bar), beside_rows)))
     return -conjugated(total)
 
 

@@ -284,6 +284,22 @@ def test_riccati(function, general):
 # --- Complex matrices: conjugates that real ones do not show
 
 
+def test_riccati_is_refused_where_scipys_solution_is_none():
+    """Scaled by balanced=True, the pencil has solutions of another equation for this e."""
+    rng = np.random.default_rng(7)
+    a = rng.normal(size=(4, 4)) + 3 * np.eye(4)
+    e, b = np.eye(4) + 0.1 * (a + a.T), rng.normal(size=(4, 2))
+    given = (a, b, a @ a.T + np.eye(4), 2 * np.eye(2))
+
+    def f(t, balanced):
+        return np.sum(la.solve_continuous_are(t * given[0], *given[1:], e, balanced=balanced))
+
+    with pytest.raises(tapegrad.NotDifferentiableError, match="balanced=False"):
+        grad(lambda t: f(t, True))(1.0)
+    slope = (f(1 + 1e-5, False) - f(1 - 1e-5, False)) / 2e-5
+    np.testing.assert_allclose(grad(lambda t: f(t, False))(1.0), slope, rtol=1e-4)
+
+
 def riccati(name, general):
     def solved(L, a, b, c):
         options = {"e": np.eye(4) + 0.1 * c, "s": 0.1 * c[:, :2]} if general else {}
@@ -706,3 +722,20 @@ def test_expm_of_a_badly_scaled_matrix():
         [0.45359231554343854, 2114983018002713.5],
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("exponent", [-600, 600])
+@pytest.mark.parametrize("shape", [(6, 3), (3, 6)])
+def test_pseudoinverses_whose_squares_are_out_of_range(shape, exponent):
+    """f(c a) = f(a) / c with all its derivatives."""
+    rng, c = np.random.default_rng(5), 2.0**exponent
+    a, e, other, b = (rng.normal(size=size) for size in (shape, shape, shape, shape[0]))
+    for f in (la.pinv, lambda a: la.lstsq(a, b)[0]):
+
+        def along(a, e, f=f):
+            return jvp(f, (a,), (e,))[1]
+
+        np.testing.assert_allclose(along(c * a, c * e) * c, along(a, e), rtol=1e-10)
+        second = jvp(lambda a: along(a, c * e), (c * a,), (c * other,))[1]
+        expected = jvp(lambda a: along(a, e), (a,), (other,))[1]
+        np.testing.assert_allclose(second * c, expected, rtol=1e-10)

@@ -203,6 +203,17 @@ def test_eigsh(options):
     assert only(HALF).shape == HALF.shape
 
 
+@pytest.mark.parametrize("exponent", [-60, 60])
+def test_spectra_of_small_and_large_matrices(exponent):
+    c = 2.0**exponent
+    for f in (
+        lambda p: linalg.eigsh(symmetric(p), k=2, v0=START)[0],
+        lambda p: linalg.svds(symmetric(p), k=2, v0=START, return_singular_vectors=False),
+    ):
+        near, far = (vjp(f, p)[1](np.array([1.0, 2]))[0] for p in (HALF, c * HALF))
+        np.testing.assert_allclose(far, near, rtol=1e-8, atol=1e-10)
+
+
 def test_eigsh_gives_what_eigh_gives():
     def f(a, few):
         matrix = sparse.csr_array(a) if few else a

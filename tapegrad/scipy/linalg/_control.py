@@ -14,6 +14,8 @@ import scipy.linalg
 
 from tapegrad._core.forms import transpose_at
 from tapegrad._core.types import Cotangent, Value
+from tapegrad._core.values import any_true, untraced
+from tapegrad._errors import NotDifferentiableError
 from tapegrad.rules.matrices import adjoint, conjugated, hermitian_part, transposed
 from tapegrad.scipy.linalg._inputs import arrays, checked, core, expressed
 
@@ -129,6 +131,20 @@ def _discrete_residual(
     return inner - np.matmul(left, _discrete_gain(x, a, b, r, e, s)) + q
 
 
+def _require_solution(residual: Callable[..., Value], x: Value, *given: Value) -> None:
+    """Raise where x does not solve the equation, as it is then another function of the rest."""
+    x, a, b, q, r, e, s = map(untraced, (x, *given))
+    left = np.max(np.abs(residual(x, a, b, q, r, e, s)), initial=0)
+    images = [np.matmul(np.matmul(adjoint(a), x), other) for other in (a, e)]
+    size = np.max(np.abs(q), initial=0) + max(np.max(np.abs(y), initial=0) for y in images)
+    if not any_true(left <= np.finfo(x.dtype).eps ** 0.25 * size):
+        raise NotDifferentiableError(
+            "scipy.linalg: not differentiable where SciPy's solution of a Riccati equation leaves "
+            f"a residual of {float(left):.2g}, as it may with e= and balanced=True. Pass "
+            "balanced=False."
+        )
+
+
 def _by_residual(
     residual: Callable[..., Value],
     gain: Callable[..., Value],
@@ -151,6 +167,7 @@ def _by_residual(
         **_: Any,
     ) -> list[Cotangent]:
         x = hermitian_part(out)
+        _require_solution(residual, x, a, b, q, r, e, s)
         closed = a - np.matmul(b, gain(x, a, b, r, e, s))
         closed = transposed(np.linalg.solve(transposed(e), transposed(closed)))
         found = adjoint_equation(closed, hermitian_part(g))

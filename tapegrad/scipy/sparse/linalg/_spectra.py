@@ -4,9 +4,10 @@ The tangents of a pair (w, v) of A solve a system bordered by the vector,
 
     [[A - w M, M v], [(M v)^H, 0]] [v_dot, -w_dot] = [-A_dot v, 0],
 
-of which no other pair is needed: R. B. Nelson, "Simplified calculation of eigenvector
-derivatives" (1976), in the form of A. L. Andrew, K.-W. E. Chu and P. Lancaster (1993). Among equal
-values of a Hermitian matrix the border is the whole of their vectors: they keep their rotation.
+(M v here and there times a number about as large as A), of which no other pair is needed: R. B.
+Nelson, "Simplified calculation of eigenvector derivatives" (1976), in the form of A. L. Andrew,
+K.-W. E. Chu and P. Lancaster (1993). Among equal values of a Hermitian matrix the border is the
+whole of their vectors: they keep their rotation.
 Phases of vectors are those that the solver chose, as in tapegrad.scipy.linalg.
 """
 
@@ -24,6 +25,7 @@ from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import branch_on, is_mapped, itself, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
+from tapegrad.implicit._systems import exponent_of
 from tapegrad.rules.matrices import conjugated
 from tapegrad.scipy.sparse._arrays import SparseArray, of
 from tapegrad.scipy.sparse._construct import is_ours, mirrored
@@ -91,6 +93,7 @@ def _pairs_vjp(
     plain = branch_on(itself, w)
     scale = np.max(np.abs(plain), initial=0)
     size = v.shape[0]
+    level = np.ldexp(np.ones((), plain.real.dtype), exponent_of(np.asarray(scale)))
     total: Any = np.zeros(data.shape, data.dtype)
     for j in range(len(plain)):
         close = (
@@ -100,9 +103,10 @@ def _pairs_vjp(
         border = v[:, np.flatnonzero(close)]
         own = int(np.flatnonzero(np.flatnonzero(close) == j)[0])
         border = border if pencil.mass is None else pencil.mass @ border
+        border = border * level
         factors = _bordered(data, w[j], border, conjugated(border), pencil)
         _require_alone(factors, scale)
-        below = -w_bar[j] * (np.arange(border.shape[1]) == own)
+        below = -w_bar[j] * level * (np.arange(border.shape[1]) == own)
         right = np.concatenate([v_bar[:, j], below])
         z = factors.solve(right, "T")[:size]
         total = total - np.take(z, pencil.rows, 0) * np.take(v[:, j], pencil.columns, 0)

@@ -659,6 +659,40 @@ def test_funm_at_hermitian_matrices_takes_tangents_that_are_not(name, a):
             np.testing.assert_allclose(ours[-1], theirs[-1], rtol=0, atol=1e-11 * size)
 
 
+@pytest.mark.parametrize("gap", [1e-4, 1e-8, 1e-13])
+@pytest.mark.parametrize("vectors", [np.eye(4), np.eye(4) + np.triu(np.ones((4, 4)), 2)])
+def test_funm_of_nearly_equal_eigenvalues(gap, vectors):
+    """Quotients by their differences would lose all digits of the second derivatives."""
+    a = vectors @ np.diag([1, 1 + gap, 1 + 3 * gap, 2]) @ np.linalg.inv(vectors)
+    e, other = np.arange(16.0).reshape(4, 4) / 9, np.cos(np.arange(16.0)).reshape(4, 4)
+
+    def orders(f):
+        def first(a):
+            return jvp(f, (a,), (e,))[1]
+
+        def second(a):
+            return jvp(first, (a,), (other,))[1]
+
+        return first(a), second(a), vjp(second, a)[1](other)[0], vjp(first, a)[1](e)[0]
+
+    def funm(a, c=1.0):
+        return la.funm(a, lambda w: np.exp(c * w))
+
+    for found, expected in zip(orders(funm), orders(la.expm), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    by_c = jvp(lambda c: vjp(lambda a: funm(a, c), a)[1](e)[0], (1.0,), (1.0,))[1]
+    expected = jvp(lambda c: vjp(lambda a: la.expm(c * a), a)[1](e)[0], (1.0,), (1.0,))[1]
+    np.testing.assert_allclose(by_c, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    compiled = tapegrad.compile(lambda a: vjp(funm, a)[1](e)[0])
+    stack = np.stack([a, a.T, np.diag([1.0, 2, 3, 5])])
+    each = [compiled(x) for x in (*stack, *stack)]
+    mapped = vmap(lambda a: vjp(funm, a)[1](e)[0])(stack)
+    right = [vjp(la.expm, x)[1](e)[0] for x in stack]
+    size = np.abs(right).max()
+    np.testing.assert_allclose(mapped, right, rtol=0, atol=1e-11 * size)
+    np.testing.assert_allclose(each, right + right, rtol=0, atol=1e-11 * size)
+
+
 def test_funm_of_a_stack_that_is_symmetric_in_part():
     stack = np.stack([np.diag([1.0, 1, 2]), _REAL, _REAL + _REAL.T])
     e = np.arange(9.0).reshape(3, 3)

@@ -21,8 +21,17 @@ import scipy.linalg
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import any_true, branch_on, itself, shown_value, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.rules.limits import over_differences
-from tapegrad.rules.matrices import adjoint, column, row, scalar, transposed, unit
+from tapegrad._transforms.forward import jvp
+from tapegrad.rules.limits import are_close, over_differences
+from tapegrad.rules.matrices import (
+    adjoint,
+    column,
+    diagonal,
+    row,
+    scalar,
+    transposed,
+    unit,
+)
 from tapegrad.rules.spectra import has_equal_values
 from tapegrad.scipy.linalg._control import sylvester
 from tapegrad.scipy.linalg._inputs import array, arrays, checked, core, expressed, fixed, refuse
@@ -387,6 +396,88 @@ SPECTRUM = core(
     batch="(m,m)",
 )
 
+# Quotients by differences of nearly equal eigenvalues lose digits. In clusters of them a stays a
+# matrix, of which func is its Taylor polynomial: P. Davies and N. Higham, "A Schur-Parlett
+# algorithm for computing matrix functions" (2003).
+
+NEAR, TERMS, ROUNDS = 1e-3, 7, 3
+
+
+def _plain_clusters(w: Value) -> tuple[Value, Value]:
+    """Which pairs of eigenvalues are joined by steps of less than NEAR; the means of clusters."""
+    size = np.max(np.abs(w), axis=-1, initial=0)[..., None, None]
+    joined = np.abs(column(w) - row(w)) <= NEAR * size
+    for _ in range(w.shape[-1].bit_length()):
+        joined = np.matmul(joined, joined)
+    return joined, np.sum(joined * row(w), -1) / np.sum(joined, -1)
+
+
+CLUSTERS = fixed(_plain_clusters, name="scipy.linalg.funm")
+
+
+def _plain_parted(a: Value, joined: Value) -> tuple[Value, Value, Value]:
+    """The b, v, u of a = v b u with u v = 1, and b zero between clusters."""
+    w, v, u = _plain_spectrum(a)
+    return np.eye(a.shape[-1]) * row(w), v, u
+
+
+def _parted_vjp(
+    g: Sequence[Cotangent], out: tuple[Value, Value, Value], _a: Value, joined: Value
+) -> tuple[Cotangent, None]:
+    """With t = u da v: db = t in clusters, dv = v s, du = -s u; s b - b s = t between them."""
+    b, v, u = out
+    b_bar, v_bar, u_bar = g
+    turned = np.matmul(transposed(v), v_bar) - np.matmul(u_bar, transposed(u))
+    w, apart = diagonal(b), ~joined
+    inverse = np.where(apart, 1 / np.where(apart, row(w) - column(w), 1), 0)
+    beside = transposed(b) - unit(b) * row(w)  # zero, but its derivatives are not
+    first = found = turned * inverse
+    for _ in range(ROUNDS):  # each for one more derivative
+        found = first - (np.matmul(found, beside) - np.matmul(beside, found)) * inverse
+    inner = found + np.where(joined, b_bar, 0)
+    return np.matmul(np.matmul(transposed(u), inner), transposed(v)), None
+
+
+PARTED = core(
+    _plain_parted,
+    vjp=_parted_vjp,
+    arrays=2,
+    name="scipy.linalg.funm",
+    batch="(m,m),(m,m)",
+)
+
+
+def _coefficients(func: Callable[[Value], Value], x: Value) -> list[Value]:
+    """Those of the Taylor polynomials of func at the elements of x."""
+    found, factor = [], 1.0
+    for order in range(TERMS):
+        factor *= max(order, 1)
+        found.append(func(x) / factor)
+
+        def func(x: Value, func: Callable[[Value], Value] = func) -> Value:
+            return jvp(func, (x,), (np.ones_like(x),))[1]
+
+    return found
+
+
+def _in_clusters(func: Callable[[Value], Value], a: Value, w: Value) -> Any:
+    """func of a by clusters; None where all values are equal or apart, or the series is short."""
+    joined, means = CLUSTERS.apply_bound([untraced(w)], {})
+    gaps = untraced(column(w) - row(w))
+    if not any_true(joined & ~are_close(gaps, untraced(w))):
+        return None
+    coefficients = _coefficients(func, means)
+    plain = sum(untraced(c) * (untraced(w) - means) ** k for k, c in enumerate(coefficients))
+    values = untraced(func(untraced(w)))
+    if any_true(~(np.abs(plain - values) <= 1e-13 * np.max(np.abs(values), initial=0))):
+        return None
+    b, v, u = PARTED.apply_bound([a, joined], {})
+    step = b - unit(b) * row(means)
+    inner = unit(b) * row(coefficients[-1])
+    for c in coefficients[-2::-1]:
+        inner = np.matmul(inner, step) + unit(b) * row(c)
+    return np.matmul(np.matmul(v, inner), u)
+
 
 def _funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Value:
     _with_error("funm", disp)
@@ -394,7 +485,9 @@ def _funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Value:
     a = given.astype(np.result_type(given.dtype, float))
     ratio = _balance(a)
     w, v, u = SPECTRUM.apply_bound([a * ratio], {})
-    found = np.matmul(v * row(func(w)), u) / ratio
+    found = _in_clusters(func, a * ratio, w)
+    found = np.matmul(v * row(func(w)), u) if found is None else found
+    found = found / ratio
     if given.dtype.kind != "c" and found.dtype.kind == "c":
         parts = untraced(found)
         bound = 1e3 * np.finfo(given.dtype).eps * np.max(np.abs(parts), initial=0)

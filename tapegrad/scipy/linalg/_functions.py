@@ -7,7 +7,11 @@ g -> L(a^T, g): N. J. Higham, "Functions of matrices" (2008), section 3.2. L is 
   exponential" (2009), which SciPy has;
 - of any other function by f([[a, e], [0, a]]) = [[f(a), L(a, e)], [0, f(a)]]: R. Mathias, "A chain
   rule for matrix functions and applications" (1996). This holds for L itself too, to any order;
-- of roots and signs by the Sylvester equations that they satisfy.
+- of roots and signs by the Sylvester equations that they satisfy;
+- of a function that the user gives by eigenvectors on both sides, whose tangents may be any, also
+  where the matrix is Hermitian.
+
+Each is asked for of a balanced matrix: badly scaled ones would cost it its digits.
 """
 
 from __future__ import annotations

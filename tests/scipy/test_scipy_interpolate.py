@@ -37,6 +37,8 @@ ND = RNG.normal(size=(3, 4, 2, 3, 2))
 T1 = np.r_[[G1[0]] * 4, G1[1:-1], [G1[-1]] * 4]
 T2 = np.r_[[G2[0]] * 3, G2[1:-1], [G2[-1]] * 3]
 
+V8 = RNG.normal(size=(8, 8))
+
 CASES = {}
 
 
@@ -380,7 +382,8 @@ def test_second_order_and_vmap(name):
 
 def test_every_public_name_has_a_decision():
     modules = {"fitpack", "fitpack2", "interpnd", "interpolate", "ndgriddata", "polyint", "rbf"}
-    others = modules | {"dfitpack", "interp2d", "test"}  # interp2d was removed from SciPy
+    # interp2d was removed from SciPy; BivariateSpline is SciPy's base, of which nobody makes one.
+    others = modules | {"dfitpack", "interp2d", "test", "BivariateSpline"}
     public = {name for name in dir(S) if not name.startswith("_")} - others
     assert public == set(T.__all__) | set(REFUSED)
     assert not set(T.__all__) & set(REFUSED)
@@ -449,7 +452,115 @@ def test_objects_answer_as_those_of_scipy():
     with pytest.raises(ValueError, match="strictly increasing"):
         tapegrad.grad(lambda y: T.CubicSpline(X[::-1], y)(1.0))(Y[:, 0])
     spline = T.make_interp_spline(X, Y)
-    assert all(np.array_equal(*pair) for pair in zip(spline.tck, spline._plain.tck, strict=True))
+    plain = S.make_interp_spline(X, Y)
+    assert all(np.array_equal(*pair) for pair in zip(spline.tck, plain.tck, strict=True))
+
+
+# An object, what is done to it, and where it is asked; `a` is 2.0 or traced.
+SET = {
+    "BSpline c": (lambda L: L.BSpline(KNOTS, COEFFICIENTS, 3), lambda f, a: _set(f, c=f.c * a), Q),
+    "BSpline t": (lambda L: L.BSpline(KNOTS, COEFFICIENTS, 3), lambda f, a: _set(f, t=f.t * a), Q),
+    "CubicSpline": (lambda L: L.CubicSpline(X, Y), lambda f, a: _set(f, c=f.c * a), Q),
+    "PPoly": (lambda L: L.PPoly(C, X), lambda f, a: _set(f, x=f.x * a, extrapolate=False), Q),
+    "BPoly": (lambda L: L.BPoly(C, X), lambda f, a: _set(f, c=f.c * a, extrapolate=False), Q + 1),
+    "Pchip": (lambda L: L.PchipInterpolator(X, Y), lambda f, a: _set(f, c=f.c * a), Q),
+    "Akima": (lambda L: L.Akima1DInterpolator(X, Y), lambda f, a: _set(f, x=f.x * a), Q),
+    "Hermite": (lambda L: L.CubicHermiteSpline(X, Y, Y), lambda f, a: _set(f, c=f.c * a), Q),
+    "derivative": (
+        lambda L: L.CubicSpline(X, Y), lambda f, a: _set(f, c=f.c * a).antiderivative(), Q),
+    "NdPPoly": (lambda L: L.NdPPoly(ND, (G1[:3], G2[:4])), lambda f, a: _set(f, c=f.c * a), P),
+    "NdBSpline": (lambda L: L.NdBSpline((T1, T2), V8, (3, 2)),
+                  lambda f, a: _set(f, extrapolate=False), P + 0.8),
+    "grid": (lambda L: L.RegularGridInterpolator((G1, G2), V),
+             lambda f, a: _set(f, fill_value=3.5 * a, bounds_error=False), P + 0.8),
+    "grid cubic": (lambda L: L.RegularGridInterpolator((G1, G2), V, "cubic"),
+                   lambda f, a: _set(f, fill_value=None, bounds_error=False), P + 0.8),
+    "interp1d": (lambda L: L.interp1d(X, Y[:, 0]), lambda f, a: _set(f, y=f.y * a), Q),
+    "interp1d x": (lambda L: L.interp1d(X, Y, axis=0), lambda f, a: _set(f, x=f.x * a), Q * 2),
+    "interp1d fill": (
+        lambda L: L.interp1d(X, Y, "quadratic", axis=0, bounds_error=False),
+        lambda f, a: _set(f, fill_value=(-1.0, 4.0 * a)), Q * 2),
+    "interp1d bounds": (lambda L: L.interp1d(X, Y, axis=0, fill_value=0.5),
+                        lambda f, a: _set(f, bounds_error=False), Q * 2),
+    "RBF": (lambda L: L.RBFInterpolator(DATA, VALUES), lambda f, a: _set(f, y=f.y * a), ASKED),
+    "Rbf": (lambda L: L.Rbf(X, Y[:, 0]), lambda f, a: _set(f, nodes=f.nodes * a), Q),
+    "Krogh": (lambda L: L.KroghInterpolator(X, Y), lambda f, a: _set(f, c=f.c * a), Q),
+    "barycentric": (
+        lambda L: L.BarycentricInterpolator(X, Y, rng=1), lambda f, a: _set(f, yi=f.yi * a), Q),
+    "FloaterHormann": (
+        lambda L: L.FloaterHormannInterpolator(X, Y),
+        lambda f, a: _set(f, weights=f.weights * np.arange(1, 8.0) ** a), Q),
+    "UnivariateSpline": (
+        lambda L: L.UnivariateSpline(X, Y[:, 0]), lambda f, a: _set(f, ext=1), Q * 2),
+    "LinearND": (lambda L: L.LinearNDInterpolator(DATA, VALUES),
+                 lambda f, a: _set(f, values=f.values * a, fill_value=0.5 * a), ASKED),
+    "NearestND": (lambda L: L.NearestNDInterpolator(DATA, VALUES),
+                  lambda f, a: _set(f, values=f.values * a), ASKED),
+    "RectBivariate": (
+        lambda L: L.RectBivariateSpline(G1, G2, V[..., 0]),
+        lambda f, a: _set(f, tck=(*f.tck[:2], f.tck[2] * a)), np.sort(P[:, 0])),
+}  # fmt: skip
+
+
+def _set(f, **attributes):
+    for name, value in attributes.items():
+        setattr(f, name, value)
+    return f
+
+
+@pytest.mark.parametrize("name", SET)
+def test_attributes_may_be_set(name):
+    make, change, at = SET[name]
+    grid = (at,) if name == "RectBivariate" else ()
+
+    def f(a, x, L=T):
+        return change(make(L), a)(x, *grid)
+
+    assert isinstance(make(T), type(make(S)))
+    want = f(2.0, at, S)
+    np.testing.assert_array_equal(f(2.0, at), want)
+    value, slope = tapegrad.jvp(lambda a: f(a, at), (2.0,), (1.0,))
+    np.testing.assert_allclose(value, want, rtol=1e-13, atol=1e-14)
+    h = 1e-6
+    difference = (f(2 + h, at, S) - f(2 - h, at, S)) / (2 * h)
+    np.testing.assert_allclose(slope, np.nan_to_num(difference), rtol=1e-6, atol=1e-6)
+    value = tapegrad.jvp(lambda x: f(2.0, x), (at,), (np.ones_like(at),))[0]
+    np.testing.assert_allclose(value, want, rtol=1e-12, atol=1e-12)
+
+
+def test_hooks_of_a_class_derived_from_ours():
+    def make(L):
+        class Doubled(L.PPoly):
+            def _evaluate(self, x, nu, extrapolate, out):
+                super()._evaluate(x, nu, extrapolate, out)
+                out *= 2
+
+        return Doubled(C, X)
+
+    np.testing.assert_array_equal(make(T)(Q), make(S)(Q))
+    assert type(make(T).derivative()).__name__ == "Doubled"
+    with pytest.raises(NotDifferentiableError, match="overrides _evaluate"):
+        tapegrad.grad(lambda x: make(T)(x)[0])(1.0)
+
+
+@pytest.mark.parametrize("method", ["slinear", "cubic", "quintic"])
+def test_the_traced_value_of_a_spline_on_a_grid_is_scipys(method):
+    """SciPy solves for its coefficients to a tolerance."""
+    grid = np.linspace(0, 4, 7)
+    values = RNG.normal(size=(7, 7))
+    at = np.array([[1.3, 2.2], [3.3, 0.1]])
+
+    def f(v, x, L=T, g=grid):
+        return L.RegularGridInterpolator((g, g), v, method)(x)
+
+    want = f(values, at, S)
+    for traced in (
+        tapegrad.jvp(lambda x: f(values, x), (at,), (at,))[0],
+        tapegrad.jvp(lambda v: f(v, at), (values,), (values,))[0],
+        tapegrad.vmap(lambda v: f(v, at))(values[None])[0],
+        tapegrad.jvp(lambda g: f(values, at, g=g), (grid,), (grid,))[0],
+    ):
+        np.testing.assert_allclose(traced, want, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.slow

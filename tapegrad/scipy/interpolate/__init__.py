@@ -14,8 +14,6 @@ True
 
 from __future__ import annotations
 
-import scipy.interpolate as _theirs
-
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.interpolate._bsplines import (
     BSpline,
@@ -131,7 +129,3 @@ __all__ = [
     "splrep",
     "sproot",
 ]
-for _name in ("AAA", "FloaterHormannInterpolator", "NdBSpline", "make_splprep", "make_splrep"):
-    if not hasattr(_theirs, _name):  # an older SciPy
-        globals().pop(_name)
-        __all__ = [name for name in __all__ if name != _name]

@@ -23,11 +23,11 @@ from tapegrad.scipy.interpolate._basis import (
     spline_at,
 )
 from tapegrad.scipy.interpolate._cubic import CubicSpline
-from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
+from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, asked, raw
 from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, within_period
 
 
-class BSpline(Mirrored):
+class BSpline(Mirrored, scipy.interpolate.BSpline):
     """Spline by B-spline coefficients, as SciPy's BSpline, with derivatives.
 
     They are those by points asked, knots and coefficients.
@@ -72,10 +72,11 @@ class BSpline(Mirrored):
     """
 
     _theirs = scipy.interpolate.BSpline
+    _differentiable = ("t", "c")
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         if is_plain(t, c):
-            self._adopt(self._theirs(t, c, k, extrapolate, axis))
+            super().__init__(t, c, k, extrapolate, axis)
             return
         t, c = as_float(t), as_float(c)
         plain = raw(t, c)
@@ -84,16 +85,8 @@ class BSpline(Mirrored):
         axis = axis % c.ndim
         if extrapolate != "periodic":
             extrapolate = bool(extrapolate)
-        self._hold(t, np.moveaxis(c, axis, 0), operator.index(k), extrapolate, axis)
-
-    def _adopt(self, plain: Any) -> None:
-        self._plain = plain
-        self.t, self.c, self.k = plain.t, plain.c, plain.k
-        self.extrapolate, self.axis = plain.extrapolate, plain.axis
-
-    def _hold(self, t: Value, c: Value, k: int, extrapolate: Any, axis: int) -> None:
-        self.t, self.c, self.k = t, c, k
-        self.extrapolate, self.axis = extrapolate, axis
+        c = np.moveaxis(c, axis, 0)
+        self._keep(t=t, c=c, k=operator.index(k), extrapolate=extrapolate, axis=axis)
 
     @classmethod
     def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
@@ -118,22 +111,11 @@ class BSpline(Mirrored):
         BSpline
             The spline.
         """
-        made = object.__new__(cls)
         if is_plain(t, c):
-            made._adopt(cls._theirs.construct_fast(t, c, k, extrapolate, axis))
-        else:
-            made._hold(t, c, k, extrapolate, axis)
+            return super().construct_fast(t, c, k, extrapolate, axis)
+        made = object.__new__(cls)
+        made._keep(t=t, c=c, k=k, extrapolate=extrapolate, axis=axis)
         return made
-
-    def _wrapped(self, plain: Any) -> Any:
-        made = object.__new__(type(self))
-        made._adopt(plain)
-        return made
-
-    @property
-    def tck(self) -> tuple[Any, Any, int]:
-        """Knots, coefficients and degree."""
-        return self.t, self.c, self.k
 
     @property
     def _count(self) -> int:
@@ -142,7 +124,7 @@ class BSpline(Mirrored):
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
         if self._is_plain(x):
-            return self._plain(x, nu, extrapolate)
+            return super().__call__(x, nu, extrapolate)
         x = as_float(x)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         first, last = self.t[self.k], self.t[self._count]
@@ -170,8 +152,8 @@ class BSpline(Mirrored):
         BSpline
             The derivative.
         """
-        if self._plain is not None:
-            return self._wrapped(self._plain.derivative(nu))
+        if self._is_plain():
+            return super().derivative(nu)
         t, c, k = splder(self.tck, nu)
         return self.construct_fast(t, c, k, self.extrapolate, self.axis)
 
@@ -188,8 +170,8 @@ class BSpline(Mirrored):
         BSpline
             The integral.
         """
-        if self._plain is not None:
-            return self._wrapped(self._plain.antiderivative(nu))
+        if self._is_plain():
+            return super().antiderivative(nu)
         t, c, k = splantider(self.tck, nu)
         extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
         return self.construct_fast(t, c, k, extrapolate, self.axis)
@@ -210,7 +192,7 @@ class BSpline(Mirrored):
             The integral, of the shape of a value.
         """
         if self._is_plain(a, b):
-            return self._plain.integrate(a, b, extrapolate)
+            return super().integrate(a, b, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         a, b = as_float(a), as_float(b)
         first, last = self.t[self.k], self.t[self._count]
@@ -246,9 +228,7 @@ class BSpline(Mirrored):
             One basis function, of degree k.
         """
         if is_plain(t):
-            made = object.__new__(cls)
-            made._adopt(cls._theirs.basis_element(t, extrapolate))
-            return made
+            return super().basis_element(t, extrapolate)
         t = as_float(t)
         k = len(t) - 2
         low, high = t[:1], t[-1:]
@@ -287,7 +267,7 @@ class BSpline(Mirrored):
                 "scipy.interpolate.BSpline.design_matrix: a sparse matrix of traced elements is "
                 "not made. Call the BSpline of np.eye(len(t) - k - 1) at the points instead."
             )
-        return cls._theirs.design_matrix(x, t, k, extrapolate)
+        return super().design_matrix(x, t, k, extrapolate)
 
     def insert_knot(self, x: Any, m: int = 1) -> Any:
         """Return the same spline with another knot (Boehm's algorithm).
@@ -305,7 +285,7 @@ class BSpline(Mirrored):
             The spline.
         """
         if self._is_plain(x):
-            return self._wrapped(self._plain.insert_knot(x, m))
+            return super().insert_knot(x, m)
         return insert(x, self, m, self.extrapolate == "periodic")
 
     @classmethod
@@ -329,15 +309,8 @@ class BSpline(Mirrored):
         NotImplementedError
             Of other objects.
         """
-        plain = getattr(pp, "_plain", pp)
-        if isinstance(plain, scipy.interpolate.CubicSpline):
-            made = object.__new__(cls)
-            made._adopt(cls._theirs.from_power_basis(plain, bc_type))
-            return made
-        if not isinstance(pp, CubicSpline):
-            raise NotImplementedError(
-                f"Only CubicSpline objects are accepted for now. Got {type(pp)} instead."
-            )
+        if not isinstance(pp, CubicSpline) or pp._is_plain():
+            return super().from_power_basis(pp, bc_type)
         x, y = pp.x, np.concatenate([pp.c[-1], pp(pp.x[-1:])])
         if bc_type == "periodic":
             t, c = periodic(x, y, 3)
@@ -355,21 +328,11 @@ def _outside(points: Any, low: Any, high: Any) -> Any:
     return (points < low) | (points > high)
 
 
-def of_theirs(plain: Any) -> Any:
-    made = object.__new__(BSpline)
-    made._adopt(plain)
-    return made
-
-
 def _parts(tck: Any) -> tuple[Any, Any, int]:
-    if isinstance(tck, (BSpline, scipy.interpolate.BSpline)):
+    if isinstance(tck, scipy.interpolate.BSpline):
         return tck.t, tck.c, tck.k
     t, c, k = tck
     return t, c, k
-
-
-def _plain_tck(tck: Any) -> Any:
-    return getattr(tck, "_plain", None) or (tck.tck if isinstance(tck, BSpline) else tck)
 
 
 def _kept(t: Value, c: Value, k: int) -> Any:
@@ -408,7 +371,7 @@ def splder(tck: Any, n: int = 1) -> Any:
     """
     t, c, k = _parts(tck)
     if is_plain(t, c):
-        return _as_given(scipy.interpolate.splder(_plain_tck(tck), n), tck)
+        return _as_given(scipy.interpolate.splder(tck, n), tck)
     if n < 0:
         return splantider(tck, -n)
     if n > k:
@@ -454,7 +417,7 @@ def splantider(tck: Any, n: int = 1) -> Any:
     """
     t, c, k = _parts(tck)
     if is_plain(t, c):
-        return _as_given(scipy.interpolate.splantider(_plain_tck(tck), n), tck)
+        return _as_given(scipy.interpolate.splantider(tck, n), tck)
     if n < 0:
         return splder(tck, -n)
     t, c = as_float(t), as_float(c)
@@ -470,12 +433,10 @@ def splantider(tck: Any, n: int = 1) -> Any:
 
 def _as_given(found: Any, tck: Any) -> Any:
     """A result of the kind of the argument: a BSpline of one, else a tuple."""
-    if not isinstance(tck, (BSpline, scipy.interpolate.BSpline)):
+    if not isinstance(tck, scipy.interpolate.BSpline):
         return found
     if isinstance(found, scipy.interpolate.BSpline):
-        return of_theirs(found)
-    if isinstance(found, BSpline):
-        return found
+        return as_ours(found)
     t, c, k = found
     return BSpline.construct_fast(t, c, k, tck.extrapolate, tck.axis)
 
@@ -515,7 +476,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     t, c, k = _parts(tck)
     several = isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0
     if is_plain(x, t, *c) if several else is_plain(x, t, c):
-        return scipy.interpolate.splev(x, _plain_tck(tck), der, ext)
+        return scipy.interpolate.splev(x, tck, der, ext)
     if several:
         return [splev(x, (t, one, k), der, ext) for one in c]
     x, t, c = as_float(x), as_float(t), as_float(c)
@@ -560,7 +521,7 @@ def splint(a: Any, b: Any, tck: Any, full_output: Any = 0) -> Any:
     """
     t, c, k = _parts(tck)
     if is_plain(a, b, t, c):
-        return scipy.interpolate.splint(a, b, _plain_tck(tck), full_output)
+        return scipy.interpolate.splint(a, b, tck, full_output)
     spline = BSpline.construct_fast(as_float(t), as_float(c), k, False)
     return spline.integrate(a, b)
 
@@ -591,7 +552,7 @@ def spalde(x: Any, tck: Any) -> Any:
     """
     t, c, k = _parts(tck)
     if is_plain(x, t, c):
-        return scipy.interpolate.spalde(x, _plain_tck(tck))
+        return scipy.interpolate.spalde(x, tck)
     x = as_float(x)
     out = np.stack([splev(x, tck, nu) for nu in range(k + 1)], axis=-1)
     return list(out) if x.ndim else out
@@ -628,7 +589,7 @@ def sproot(tck: Any, mest: int = 10) -> Any:
     """
     t, c, k = _parts(tck)
     if is_plain(t, c):
-        return scipy.interpolate.sproot(_plain_tck(tck), mest)
+        return scipy.interpolate.sproot(tck, mest)
     plain = asked(as_float(t), as_float(c))
     if plain is None or k != 3:
         raise ValueError("sproot works only for cubic (k=3) splines, outside of vmap")
@@ -676,7 +637,7 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
     """
     t, c, k = _parts(tck)
     if is_plain(x, t, c):
-        return _as_given(scipy.interpolate.insert(x, _plain_tck(tck), m, per), tck)
+        return _as_given(scipy.interpolate.insert(x, tck, m, per), tck)
     if per or raw(as_float(t), as_float(x)) is None:
         raise NotDifferentiableError(
             "scipy.interpolate.insert: not differentiable with per=True, nor under vmap."
@@ -692,7 +653,7 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
         mixed = share * c[middle] + (1 - share) * c[ell - k : ell]
         c = np.concatenate([c[: ell - k + 1], mixed, c[ell:]])
         t = np.concatenate([t[: ell + 1], x[None], t[ell + 1 :]])
-    if not isinstance(tck, BSpline):
+    if not isinstance(tck, scipy.interpolate.BSpline):
         c = np.concatenate([c, np.zeros((k + 1, *c.shape[1:]))])
     return _as_given((t, c, k), tck)
 
@@ -700,7 +661,6 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
 __all__ = [
     "BSpline",
     "insert",
-    "of_theirs",
     "spalde",
     "splantider",
     "splder",

@@ -19,7 +19,7 @@ from tapegrad.scipy.interpolate._pieces import (
 from tapegrad.scipy.interpolate._polynomials import PPoly
 
 
-class CubicHermiteSpline(PPoly):
+class CubicHermiteSpline(PPoly, scipy.interpolate.CubicHermiteSpline):
     """Cubic interpolant of values and slopes, as SciPy's CubicHermiteSpline, with derivatives.
 
     They are those by points asked, x, y and dydx.
@@ -54,7 +54,7 @@ class CubicHermiteSpline(PPoly):
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         if is_plain(x, y, dydx):
-            self._adopt(self._theirs(x, y, dydx, axis, extrapolate))
+            self._theirs.__init__(self, x, y, dydx, axis, extrapolate)
             return
         x, y, dydx = as_float(x), as_float(y), as_float(dydx)
         self._check(x, y, dydx, axis=axis)
@@ -73,10 +73,11 @@ class CubicHermiteSpline(PPoly):
         slope = (y[1:] - y[:-1]) / h
         t = (s[:-1] + s[1:] - 2 * slope) / h
         c = np.stack([t / h, (slope - s[:-1]) / h - t, s[:-1], y[:-1]])
-        self._hold(c, x, True if extrapolate is None else extrapolate, axis)
+        extrapolate = True if extrapolate is None else extrapolate
+        self._keep(c=c, x=x, extrapolate=extrapolate, axis=axis)
 
 
-class PchipInterpolator(CubicHermiteSpline):
+class PchipInterpolator(CubicHermiteSpline, scipy.interpolate.PchipInterpolator):
     """Cubic interpolant that keeps the shape, as SciPy's PchipInterpolator, with derivatives.
 
     They are those by points asked, x and y.
@@ -115,7 +116,7 @@ class PchipInterpolator(CubicHermiteSpline):
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         if is_plain(x, y):
-            self._adopt(self._theirs(x, y, axis, extrapolate))
+            self._theirs.__init__(self, x, y, axis, extrapolate)
             return
         x, y = as_float(x), as_float(y)
         self._check(x, y, axis=axis)
@@ -150,7 +151,7 @@ def _pchip_end(h0: Value, h1: Value, m0: Value, m1: Value) -> Any:
     return np.where(signs[0] != signs[1], 0.0, np.where(too_steep, 3 * m0, d))
 
 
-class Akima1DInterpolator(CubicHermiteSpline):
+class Akima1DInterpolator(CubicHermiteSpline, scipy.interpolate.Akima1DInterpolator):
     """Cubic interpolant by local slopes, as SciPy's Akima1DInterpolator, with derivatives.
 
     They are those by points asked, x and y. The weights are of absolute values of differences:
@@ -196,7 +197,8 @@ class Akima1DInterpolator(CubicHermiteSpline):
         self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
     ) -> None:
         if is_plain(x, y):
-            self._adopt(self._theirs(x, y, axis, method=method, extrapolate=extrapolate))
+            options = {"method": method, "extrapolate": extrapolate}
+            self._theirs.__init__(self, x, y, axis, **options)
             return
         x, y = as_float(x), as_float(y)
         if method not in {"akima", "makima"}:
@@ -247,7 +249,7 @@ def akima_slopes(x: Value, y: Value, method: str) -> Any:
     return np.where(counts, bent, 0.5 * (m[3:] + m[:-3]))
 
 
-class CubicSpline(CubicHermiteSpline):
+class CubicSpline(CubicHermiteSpline, scipy.interpolate.CubicSpline):
     """Twice continuous cubic interpolant, as SciPy's CubicSpline, with derivatives.
 
     They are those by points asked, x, y and the values in bc_type.
@@ -291,7 +293,7 @@ class CubicSpline(CubicHermiteSpline):
     ) -> None:
         ends = _values_of(bc_type)
         if is_plain(x, y, *ends):
-            self._adopt(self._theirs(x, y, axis, bc_type, extrapolate))
+            self._theirs.__init__(self, x, y, axis, bc_type, extrapolate)
             return
         x, y = as_float(x), as_float(y)
         ends = [as_float(value) for value in ends]

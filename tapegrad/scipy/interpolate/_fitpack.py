@@ -19,7 +19,7 @@ from tapegrad.scipy.interpolate._bsplines import (
     BSpline,
 )
 from tapegrad.scipy.interpolate._fits import make_lsq_spline
-from tapegrad.scipy.interpolate._mirrored import raw
+from tapegrad.scipy.interpolate._mirrored import as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     is_plain,
@@ -276,10 +276,9 @@ def make_splrep(
     True
     """
     if is_plain(x, y, w, xb, xe, t):
-        found = scipy.interpolate.make_splrep(x, y, w=w, xb=xb, xe=xe, k=k, s=s, t=t, **options)
-        made = object.__new__(BSpline)
-        made._adopt(found)
-        return made
+        return as_ours(
+            scipy.interpolate.make_splrep(x, y, w=w, xb=xb, xe=xe, k=k, s=s, t=t, **options)
+        )
     if options.get("bc_type") == "periodic":
         raise NotDifferentiableError(
             "scipy.interpolate.make_splrep: not differentiable where periodic. Take "
@@ -349,9 +348,7 @@ def make_splprep(
         found, u = scipy.interpolate.make_splprep(
             x, w=w, u=u, ub=ub, ue=ue, k=k, s=s, t=t, **options
         )
-        made = object.__new__(BSpline)
-        made._adopt(found)
-        return made, u
+        return as_ours(found), u
     if s or t is not None or options.get("bc_type") == "periodic":
         refuse_smoothing("make_splprep")
     points = np.stack([as_float(one) for one in x], axis=-1)

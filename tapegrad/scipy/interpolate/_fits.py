@@ -20,8 +20,8 @@ from tapegrad.scipy.interpolate._basis import (
     periodic,
     repeated,
 )
-from tapegrad.scipy.interpolate._bsplines import BSpline, of_theirs
-from tapegrad.scipy.interpolate._mirrored import raw
+from tapegrad.scipy.interpolate._bsplines import BSpline
+from tapegrad.scipy.interpolate._mirrored import as_ours, raw
 from tapegrad.scipy.interpolate._pieces import as_float, banded, beside, is_plain, put, rows
 
 
@@ -86,7 +86,7 @@ def make_interp_spline(
         lift(v) for end in ends if end is not None and not isinstance(end, str) for _, v in end
     ]
     if is_plain(x, y, t, *values):
-        return of_theirs(
+        return as_ours(
             scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
         )
     x, y = as_float(x), as_float(y)
@@ -173,7 +173,7 @@ def make_lsq_spline(
     True
     """
     if is_plain(x, y, t, w):
-        return of_theirs(
+        return as_ours(
             scipy.interpolate.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
         )
     x, y, t = as_float(x), as_float(y), as_float(t)
@@ -255,7 +255,7 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     """
     if is_plain(x, y, w, lam):
         options = {} if axis == 0 else {"axis": axis}
-        return of_theirs(scipy.interpolate.make_smoothing_spline(x, y, w, lam, **options))
+        return as_ours(scipy.interpolate.make_smoothing_spline(x, y, w, lam, **options))
     if lam is None:
         raise NotDifferentiableError(
             "scipy.interpolate.make_smoothing_spline: lam=None chooses lam by the values, and has "

@@ -12,8 +12,10 @@ import numpy as np
 import scipy.interpolate
 from numpy.typing import NDArray
 
+from tapegrad import primitive
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on, itself, untraced
+from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.interpolate._basis import not_a_knot
 from tapegrad.scipy.interpolate._cubic import pchip_slopes
 from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
@@ -35,7 +37,23 @@ from tapegrad.scipy.interpolate._tensor_products import (
 _DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 
-class RegularGridInterpolator(Mirrored):
+@primitive
+def _coefficients(values: Any, *grid: Any, method: str, **options: Any) -> Any:
+    """Those of the tensor product spline, which SciPy solves for to a tolerance."""
+    made = scipy.interpolate.RegularGridInterpolator(grid, values, method, **options)
+    return made._spline.c
+
+
+def _exact(values: Any, *grid: Any, method: str, **_options: Any) -> Any:
+    degrees = [_DEGREES[method]] * len(grid)
+    knots = [not_a_knot(x, k) for x, k in zip(grid, degrees, strict=True)]
+    return tensor_coefficients(grid, values, degrees, knots)
+
+
+by_formula(_coefficients, _exact, batch="loop")
+
+
+class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolator):
     """Interpolant of values on a grid, as SciPy's RegularGridInterpolator, with derivatives.
 
     They are those by points asked, values and grid. On a plane of the grid the derivative by the
@@ -70,6 +88,7 @@ class RegularGridInterpolator(Mirrored):
     """
 
     _theirs = scipy.interpolate.RegularGridInterpolator
+    _differentiable = ("grid", "values", "fill_value")
 
     def __init__(
         self,
@@ -80,11 +99,11 @@ class RegularGridInterpolator(Mirrored):
         fill_value: Any = np.nan,
         **options: Any,
     ) -> None:
-        self.method, self.bounds_error, self.fill_value = method, bounds_error, fill_value
+        given = raw(fill_value)
         self._options = options
-        if is_plain(*points, values, fill_value):
-            self._plain = self._theirs(points, values, method, bounds_error, fill_value, **options)
-            self.grid, self.values = self._plain.grid, self._plain.values
+        if is_plain(*points, values) and given is not None:
+            super().__init__(points, values, method, bounds_error, given[0], **options)
+            self.fill_value = fill_value
             return
         grid = [as_float(x) for x in points]
         values = as_float(values)
@@ -96,19 +115,20 @@ class RegularGridInterpolator(Mirrored):
             if np.reshape(falls, -1)[0]:
                 grid[i] = x[::-1]
                 values = np.flip(values, axis=i)
-        self.grid, self.values = tuple(grid), values
+        self._keep(grid=tuple(grid), values=values, method=method)
+        self.bounds_error, self.fill_value = bounds_error, fill_value
 
     def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> NDArray[Any]:
         """Values at points (..., ndim), or a tuple of arrays; `nu`: derivatives of splines."""
         given = xi if isinstance(xi, tuple) else (xi,)
         if self._is_plain(*given):
-            return self._plain(xi, method, nu=nu)
+            return super().__call__(xi, method, nu=nu)
         ndim = len(self.grid)
         xi = coordinates(xi, ndim)
         self._check(xi, method, nu)
         method = self.method if method is None else method
         points = np.reshape(xi, (-1, ndim))
-        out = self._at(points, method.removesuffix("_legacy"), nu)
+        out = self._at(points, method, nu)
         rank = self.values.ndim - ndim
         still = untraced(points)
         if not self.bounds_error and self.fill_value is not None:
@@ -132,11 +152,18 @@ class RegularGridInterpolator(Mirrored):
                 self._theirs(grid, values, self.method)(xi, method, nu=nu)
 
     def _at(self, points: Value, method: str, nu: Any) -> Any:
-        ndim = len(self.grid)
+        ndim, is_legacy = len(self.grid), method.endswith("_legacy")
+        method = method.removesuffix("_legacy")
         if method in _DEGREES:
             degrees = [_DEGREES[method]] * ndim
             knots = [not_a_knot(x, k) for x, k in zip(self.grid, degrees, strict=True)]
-            c = tensor_coefficients(self.grid, self.values, degrees, knots)
+            if is_legacy:
+                c = tensor_coefficients(self.grid, self.values, degrees, knots)
+            elif method == self.method and self._is_plain():
+                c = self._spline.c
+            else:
+                options = self._options if method == self.method else {}
+                c = _coefficients(self.values, *self.grid, method=method, **options)
             orders = [0] * ndim if nu is None else [int(n) for n in nu]
             return tensor_at(knots, degrees, c, points, orders)
         if method == "pchip":

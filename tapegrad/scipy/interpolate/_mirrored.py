@@ -1,31 +1,87 @@
-"""Base of objects that mirror SciPy's: the object itself, where all that it holds is plain."""
+"""Base of classes that are SciPy's where nothing is in a trace, and have derivatives elsewhere."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad._core.values import branch_on, itself, raw_value
+from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.interpolate._pieces import holds_mapped, is_plain
+
+# The classes of this package by those of SciPy's that they derive from.
+_CLASSES: dict[type, type] = {}
 
 
 class Mirrored:
-    """An object of SciPy's, and what it holds where that is in a trace.
+    """First base of a class derived from SciPy's class of the same name, `_theirs`.
 
-    `_plain` is SciPy's object, where nothing that it was made of is in a trace, else None. Then
-    calls with plain arguments are those of SciPy's object.
+    An object has SciPy's attributes, which may be set, and a method calls that of SciPy's where
+    neither an attribute of `_differentiable` nor an argument is in a trace.
     """
 
     _theirs: Any = None
-    _plain: Any = None
+    _differentiable: tuple[str, ...] = ()
+    _hooks: tuple[str, ...] = ()  # private methods of SciPy's that a user's class overrides
 
-    def __getattr__(self, name: str) -> Any:
-        plain = self.__dict__.get("_plain")
-        if plain is not None and not name.startswith("__"):
-            return getattr(plain, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_theirs" not in vars(cls):  # a user's
+            theirs = {name for name in dir(cls._theirs) if not name.startswith("__")}
+            cls._hooks = (*cls._hooks, *sorted(theirs & {n for n in vars(cls) if n[0] == "_"}))
+            return
+        _CLASSES[cls._theirs] = cls
+        for name in cls._differentiable:
+            if isinstance(found := getattr(cls._theirs, name, None), property):
+                setattr(cls, name, _Attribute(name, found))
 
     def _is_plain(self, *values: Any) -> bool:
-        return self._plain is not None and is_plain(*values)
+        plain = is_plain(*values, *[getattr(self, name, None) for name in self._differentiable])
+        if self._hooks and not plain:
+            raise NotDifferentiableError(
+                f"scipy.interpolate.{self._theirs.__name__}: not differentiable where a class "
+                f"derived from it ({type(self).__name__}) overrides {', '.join(self._hooks)}."
+            )
+        return plain
+
+    def _keep(self, **values: Any) -> None:
+        """Set attributes, also those that SciPy lets nobody set."""
+        self._asarray = np.asarray  # which SciPy's properties call
+        for name, value in values.items():
+            found = getattr(type(self), name, None)
+            if isinstance(found, _Attribute) and found.theirs.fset is None:
+                self.__dict__[name] = value
+            else:
+                setattr(self, name, value)
+
+
+class _Attribute:
+    """A property of SciPy's, which may also hold a value in a trace."""
+
+    def __init__(self, name: str, theirs: property) -> None:
+        self.name, self.theirs, self.__doc__ = name, theirs, theirs.__doc__
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        if owner is None:
+            return self
+        held = owner.__dict__
+        return held[self.name] if self.name in held else self.theirs.__get__(owner, kind)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        if is_plain(value) or self.theirs.fset is None:
+            self.theirs.__set__(owner, value)
+            owner.__dict__.pop(self.name, None)
+        else:
+            owner.__dict__[self.name] = value
+
+
+def as_ours(theirs: Any) -> Any:
+    """An object that SciPy made, of the class that derives from its class."""
+    ours = _CLASSES.get(type(theirs))
+    if ours is not None:
+        theirs.__class__ = ours
+    return theirs
 
 
 def raw(*values: Any) -> list[Any] | None:
@@ -43,4 +99,4 @@ def asked(*values: Any) -> list[Any] | None:
     return None if any(map(holds_mapped, values)) else [branch_on(itself, x) for x in values]
 
 
-__all__ = ["Mirrored", "asked", "raw"]
+__all__ = ["Mirrored", "as_ours", "asked", "raw"]

@@ -9,9 +9,9 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value, untraced
+from tapegrad._core.values import lift, raw_value, untraced
 from tapegrad.scipy.interpolate._fits import make_interp_spline
-from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
+from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
@@ -23,7 +23,7 @@ from tapegrad.scipy.interpolate._pieces import (
 _SPLINES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
 
-class interp1d(Mirrored):
+class interp1d(Mirrored, scipy.interpolate.interp1d):
     """Interpolant of one variable, as SciPy's interp1d, with derivatives.
 
     They are those by points asked, x, y and fill_value. At a knot the derivative is that of the
@@ -64,6 +64,7 @@ class interp1d(Mirrored):
     """
 
     _theirs = scipy.interpolate.interp1d
+    _differentiable = ("x", "y", "_y", "_spline", "fill_value")
 
     def __init__(
         self,
@@ -78,42 +79,47 @@ class interp1d(Mirrored):
     ) -> None:
         fills = fill_value if isinstance(fill_value, tuple) else (fill_value,)
         options = {"bounds_error": bounds_error, "assume_sorted": assume_sorted}
-        self._kind, self.axis = kind, axis
-        if is_plain(x, y, *fills):
-            self._plain = self._theirs(x, y, kind, axis, copy, fill_value=fill_value, **options)
+        if is_plain(x, y):
+            given = raw(*fills)
+            if is_plain(*fills):
+                super().__init__(x, y, kind, axis, copy, fill_value=fill_value, **options)
+                return
+            if given is not None:
+                fill = tuple(given) if isinstance(fill_value, tuple) else given[0]
+                super().__init__(x, y, kind, axis, copy, fill_value=fill, **options)
+                self.fill_value = fill_value
+                return
         x, y = as_float(x), as_float(y)
-        self._extrapolates = isinstance(fill_value, str)
-        self._fills = (np.nan,) if self._extrapolates else fills
-        self._bounds_error = bounds_error
-        if bounds_error is None:
-            is_default = len(fills) == 1 and is_plain(*fills) and not self._extrapolates
-            self._bounds_error = is_default and bool(np.all(np.isnan(fills[0])))
         plain = raw(x, y)
-        if plain is not None and self._plain is None:
+        if plain is not None:
             self._theirs(*plain, kind, axis, **options)
-        y = np.moveaxis(y, axis % y.ndim, 0)
+        self.axis = axis % y.ndim
+        y = np.moveaxis(y, axis, 0)
         if not assume_sorted:
             order = np.argsort(untraced(x), kind="mergesort")
             x, y = rows(x, order), rows(y, order)
-        self.x, self._y = x, y
-
-    @property
-    def y(self) -> Any:
-        """The values at the knots."""
-        return np.moveaxis(self._y, 0, self.axis % self._y.ndim)
+        self._y_axis, self._y_extra_shape = self.axis, y.shape[1:]
+        self.x, self.y = x, np.moveaxis(y, 0, self.axis)
+        self._y = np.reshape(y, (y.shape[0], -1))
+        self._kind, self.bounds_error = kind, bounds_error
+        degree = _SPLINES.get(kind, kind) if isinstance(kind, str) else int(kind)
+        if not isinstance(degree, str):
+            self._kind, self._spline = "spline", make_interp_spline(x, self._y, degree)
+        self.fill_value = fill_value
+        if self.bounds_error is None:
+            self.bounds_error = True
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
         if self._is_plain(x):
-            return self._plain(x)
-        x = as_float(x)
+            return super().__call__(x)
+        x, shape = as_float(x), self._y_extra_shape
         points = np.reshape(x, (-1,))
-        out = self._at(points)
-        rank = self._y.ndim - 1
-        if not self._extrapolates:
-            out = self._filled(points, out, rank)
-        out = np.reshape(out, (*x.shape, *self._y.shape[1:]))
-        axis = self.axis % self._y.ndim
+        out = np.reshape(self._at(points), (*points.shape, *shape))
+        if not isinstance(self.fill_value, str):
+            out = self._filled(points, out, len(shape))
+        out = np.reshape(out, (*x.shape, *shape))
+        axis = self._y_axis
         if axis:
             order, n = list(range(out.ndim)), x.ndim
             order = order[n : n + axis] + order[:n] + order[n + axis :]
@@ -123,23 +129,24 @@ class interp1d(Mirrored):
     def _filled(self, points: Value, out: Value, rank: int) -> Any:
         still, ends = untraced(points), (untraced(self.x[0]), untraced(self.x[-1]))
         below, above = still < ends[0], still > ends[1]
-        if self._bounds_error and np.any(raw_value(below | above)):
+        if self.bounds_error and np.any(raw_value(below | above)):
             raise ValueError("A value in x_new is outside of the interpolation range.")
-        fills = self._fills * 2 if len(self._fills) == 1 else self._fills
+        fills = self.fill_value
+        fills = fills if isinstance(fills, tuple) and len(fills) == 2 else (fills, fills)
         for where, fill in zip((below, above), fills, strict=True):
-            out = np.where(beside(where, rank), fill, out)
+            out = np.where(beside(where, rank), lift(fill), out)
         return out
 
     def _at(self, points: Value) -> Any:
         kind, x, y = self._kind, self.x, self._y
         last = x.shape[0] - 1
-        if kind in _SPLINES or isinstance(kind, (int, np.integer)):
-            degree = _SPLINES[kind] if isinstance(kind, str) else int(kind)
-            if degree:
-                return make_interp_spline(x, y, degree)(points)
+        if kind == "spline":
+            if self._spline.k:
+                return as_ours(self._spline)(points)
             at = places(untraced(x), points, 0, last)  # left of the first knot too
             return rows(y, at)
         if kind == "linear":
+            y = np.reshape(self.y, (-1, 1)) if self.y.ndim == 1 else y  # which SciPy reads
             at = places(x, points, 0, last - 1)
             low, high = rows(x, at), rows(x, at + 1)
             share = beside((points - low) / (high - low), y.ndim - 1)

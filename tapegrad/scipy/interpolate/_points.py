@@ -11,7 +11,7 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import lift, untraced
+from tapegrad._core.values import lift, raw_value, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
 from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, places, rows
@@ -20,11 +20,7 @@ from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, place
 class _OnAxis(Mirrored):
     """Base of functions evaluated along one axis of its values."""
 
-    _axis: int
-    _y: Any
-
-    def _placed(self, out: Value, x: Value, lead: int = 0) -> Any:
-        axis = self._axis
+    def _placed(self, out: Value, x: Value, axis: int, lead: int = 0) -> Any:
         if axis == 0:
             return out
         order, n = list(range(out.ndim)), x.ndim
@@ -33,7 +29,7 @@ class _OnAxis(Mirrored):
         return np.transpose(out, head + rest)
 
 
-class KroghInterpolator(_OnAxis):
+class KroghInterpolator(_OnAxis, scipy.interpolate.KroghInterpolator):
     """Polynomial through points, as SciPy's KroghInterpolator, with derivatives.
 
     They are those by points asked, xi and yi.
@@ -60,21 +56,24 @@ class KroghInterpolator(_OnAxis):
     """
 
     _theirs = scipy.interpolate.KroghInterpolator
+    _differentiable = ("xi", "c")
 
     def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
         if is_plain(xi, yi):
-            self._plain = self._theirs(xi, yi, axis)
+            super().__init__(xi, yi, axis)
+            return
         xi, yi = as_float(xi), as_float(yi)
         plain = raw(xi, yi)
-        if plain is not None and self._plain is None:
+        if plain is not None:
             self._theirs(*plain, axis)
-        self._axis = axis % yi.ndim
-        self.xi, self._y = xi, np.moveaxis(yi, self._axis, 0)
-        self._c = _differences(xi, self._y)
+        self.xi = xi
+        _set_values(self, yi, axis)
+        c = _differences(xi, self.yi)
+        self.c = np.concatenate([c, np.zeros_like(c[:1])])
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
-        return self._plain(x) if self._is_plain(x) else self.derivative(x, 0)
+        return super().__call__(x) if self._is_plain(x) else self.derivative(x, 0)
 
     def derivatives(self, x: Any, der: Any = None) -> Any:
         """Return the value and derivatives at points.
@@ -92,11 +91,11 @@ class KroghInterpolator(_OnAxis):
             Along a new first axis the value, the first derivative and so on.
         """
         if self._is_plain(x):
-            return self._plain.derivatives(x, der)
+            return super().derivatives(x, der)
         x = as_float(x)
         count = self.xi.shape[0] if der is None else der if np.ndim(der) == 0 else max(der) + 1
         out = np.stack(self._at(x, int(count)))
-        return self._placed(out, x, 1)
+        return self._placed(out, x, self._y_axis, 1)
 
     def derivative(self, x: Any, der: int = 1) -> Any:
         """Return one derivative at points.
@@ -114,22 +113,34 @@ class KroghInterpolator(_OnAxis):
             The derivative.
         """
         if self._is_plain(x):
-            return self._plain.derivative(x, der)
+            return super().derivative(x, der)
         x = as_float(x)
-        return self._placed(self._at(x, der + 1)[der], x)
+        return self._placed(self._at(x, der + 1)[der], x, self._y_axis)
 
     def _at(self, x: Value, count: int) -> list[Any]:
         """Newton's form by Horner's scheme, and that of its derivatives."""
-        rank = self._y.ndim - 1
-        zero = np.zeros((*x.shape, *self._y.shape[1:])) + 0.0 * beside(x, rank)
+        shape = self._y_extra_shape
+        rank = len(shape)
+        zero = np.zeros((*x.shape, *shape)) + 0.0 * beside(x, rank)
         found = [zero] * count
-        for node, c in zip(self.xi[::-1], self._c[::-1], strict=True):
+        coefficients = np.reshape(self.c[: self.n], (self.n, *shape))
+        for node, c in zip(self.xi[::-1], coefficients[::-1], strict=True):
             step = beside(x - node, rank)
             found = [
                 found[0] * step + c,
                 *(found[j] * step + j * found[j - 1] for j in range(1, count)),
             ]
         return found
+
+
+def _set_values(of: Any, yi: Value, axis: int) -> None:
+    """Set what SciPy's classes hold of values."""
+    of._y_axis = axis % yi.ndim
+    y = np.moveaxis(yi, of._y_axis, 0)
+    of.n, of._y_extra_shape = y.shape[0], y.shape[1:]
+    of.yi = np.reshape(y, (of.n, -1))
+    of.r = of.yi.shape[1]
+    of.dtype = np.dtype(complex if yi.dtype.kind == "c" else float).type
 
 
 def _differences(x: Value, y: Value) -> Any:
@@ -222,7 +233,7 @@ def barycentric_at(x: Value, nodes: Value, weights: Value, y: Value) -> Any:
     return np.reshape(out, (*x.shape, *y.shape[1:]))
 
 
-class BarycentricInterpolator(_OnAxis):
+class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator):
     """Polynomial through points, as SciPy's BarycentricInterpolator, with derivatives.
 
     They are those by points asked, xi, yi and the weights wi.
@@ -259,41 +270,27 @@ class BarycentricInterpolator(_OnAxis):
     """
 
     _theirs = scipy.interpolate.BarycentricInterpolator
+    _differentiable = ("xi", "yi", "wi")
+    yi: Any
 
     def __init__(
         self, xi: Any, yi: Any = None, axis: int = 0, *, wi: Any = None, **options: Any
     ) -> None:
         if is_plain(xi, yi, wi):
-            if wi is not None:
-                options["wi"] = wi
-            self._plain = self._theirs(xi, yi, axis, **options)
-        elif yi is None:
+            super().__init__(xi, yi, axis, wi=wi, **options)
+            return
+        if yi is None:
             raise NotDifferentiableError(
                 "scipy.interpolate.BarycentricInterpolator: give yi with xi where one is traced."
             )
-        self.xi = as_float(xi)
-        self._wi = None if wi is None else as_float(wi)
-        self._axis = 0
-        if yi is not None:
-            self._set(yi, axis)
-        plain = raw(self.xi, None if yi is None else as_float(yi))
-        if plain is not None and self._plain is None:
+        xi, yi = as_float(xi), as_float(yi)
+        plain = raw(xi, yi)
+        if plain is not None:
             self._theirs(*plain, axis)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Nodes and weights may be set by a program that knows better ones, as in SciPy."""
-        if name in ("xi", "wi") and "_axis" in self.__dict__:
-            if self._is_plain(value):
-                setattr(self._plain, name, value)
-            else:
-                self._plain = None
-            name, value = {"xi": "xi", "wi": "_wi"}[name], as_float(value)
-        super().__setattr__(name, value)
-
-    def _set(self, yi: Any, axis: Any) -> None:
-        yi = as_float(yi)
-        self._axis = (0 if axis is None else axis) % yi.ndim
-        self._y = np.moveaxis(yi, self._axis, 0)
+        self.xi = xi
+        _set_values(self, yi, axis)
+        self._diff_cij = self._diff_baryint = None
+        self.wi = _weights(xi) if wi is None else as_float(wi)
 
     def set_yi(self, yi: Any, axis: Any = None) -> None:
         """Take other values at the same nodes.
@@ -303,13 +300,12 @@ class BarycentricInterpolator(_OnAxis):
         yi : array_like
             The values.
         axis : int, optional
-            The axis of yi along which xi varies; 0 by default.
+            The axis of yi along which xi varies; that of before by default.
         """
-        if self._is_plain(yi):
-            self._plain.set_yi(yi, axis)
+        if is_plain(yi, self.xi):
+            super().set_yi(yi, axis)
         else:
-            self._plain = None
-        self._set(yi, axis)
+            _set_values(self, as_float(yi), self._y_axis if axis is None else axis)
 
     def add_xi(self, xi: Any, yi: Any = None) -> None:
         """Add nodes.
@@ -322,30 +318,25 @@ class BarycentricInterpolator(_OnAxis):
             Their values.
         """
         if self._is_plain(xi, yi):
-            self._plain.add_xi(xi, yi)
-        else:
-            self._plain = None
+            super().add_xi(xi, yi)
+            return
         self.xi = np.concatenate([self.xi, as_float(xi)])
-        self._wi = None
+        self.n, self.wi = self.xi.shape[0], _weights(self.xi)
+        self._diff_cij = self._diff_baryint = None
         if yi is not None:
-            added = np.moveaxis(as_float(yi), self._axis, 0)
-            self._y = np.concatenate([self._y, added])
-
-    @property
-    def _weights(self) -> Any:
-        if self._wi is not None:
-            return self._wi
-        n = self.xi.shape[0]
-        apart = np.expand_dims(self.xi, -1) - self.xi + np.eye(n)
-        width = np.max(untraced(self.xi)) - np.min(untraced(self.xi))
-        return 1 / np.prod(apart * (4 / width), axis=-1)
+            added = np.moveaxis(as_float(yi), self._y_axis, 0)
+            self.yi = np.concatenate([self.yi, np.reshape(added, (-1, self.r))])
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
         if self._is_plain(x):
-            return self._plain(x)
+            return super().__call__(x)
         x = as_float(x)
-        return self._placed(barycentric_at(x, self.xi, self._weights, self._y), x)
+        return self._placed(barycentric_at(x, self.xi, self.wi, self._y), x, self._y_axis)
+
+    @property
+    def _y(self) -> Any:
+        return np.reshape(self.yi, (self.n, *self._y_extra_shape))
 
     def derivative(self, x: Any, der: int = 1) -> Any:
         """Return one derivative at points.
@@ -362,7 +353,11 @@ class BarycentricInterpolator(_OnAxis):
         array
             The derivative.
         """
-        return self._plain.derivative(x, der) if self._is_plain(x) else self._krogh(x, der)
+        if self._is_plain(x):
+            return super().derivative(x, der)
+        x = as_float(x)
+        krogh = KroghInterpolator(self.xi, self._y)
+        return self._placed(krogh.derivative(x, der), x, self._y_axis)
 
     def derivatives(self, x: Any, der: Any = None) -> Any:
         """Return the value and derivatives at points.
@@ -380,14 +375,17 @@ class BarycentricInterpolator(_OnAxis):
             Along a new first axis the value, the first derivative and so on.
         """
         if self._is_plain(x):
-            return self._plain.derivatives(x, der)
+            return super().derivatives(x, der)
         krogh = KroghInterpolator(self.xi, self._y)
         x = as_float(x)
-        return self._placed(krogh.derivatives(x, der), x, 1)
+        return self._placed(krogh.derivatives(x, der), x, self._y_axis, 1)
 
-    def _krogh(self, x: Any, der: int) -> Any:
-        x = as_float(x)
-        return self._placed(KroghInterpolator(self.xi, self._y).derivative(x, der), x)
+
+def _weights(nodes: Value) -> Any:
+    """The barycentric weights, up to a factor."""
+    apart = np.expand_dims(nodes, -1) - nodes + np.eye(nodes.shape[0])
+    width = np.max(untraced(nodes)) - np.min(untraced(nodes))
+    return 1 / np.prod(apart * (4 / width), axis=-1)
 
 
 def barycentric_interpolate(
@@ -436,7 +434,27 @@ def barycentric_interpolate(
     return p.derivatives(x, der=np.amax(der) + 1)[der]
 
 
-class FloaterHormannInterpolator(_OnAxis):
+class _Rational(_OnAxis, scipy.interpolate.AAA.__base__):
+    """Base of rational functions in barycentric form."""
+
+    _differentiable = ("_support_points", "_support_values", "weights")
+
+    def __call__(self, z: Any) -> NDArray[Any]:
+        """Values at points."""
+        if self._is_plain(z):
+            return super().__call__(z)
+        z, nodes = as_float(z), self._support_points
+        if z.dtype.kind == "c" or np.any(np.imag(raw_value(nodes))):
+            raise NotDifferentiableError(
+                f"scipy.interpolate.{type(self).__name__}: differentiable at real points, with "
+                "real support points."
+            )
+        flat = np.reshape(z, (-1,))
+        out = barycentric_at(flat, np.real(nodes), self.weights, self._support_values)
+        return self._placed(np.reshape(out, (*z.shape, *self._shape)), z, self._axis)
+
+
+class FloaterHormannInterpolator(_Rational, scipy.interpolate.FloaterHormannInterpolator):
     """Rational function through points, as SciPy's FloaterHormannInterpolator, with derivatives.
 
     They are those by points asked, points and values.
@@ -465,42 +483,38 @@ class FloaterHormannInterpolator(_OnAxis):
     True
     """
 
-    _theirs: Any = getattr(scipy.interpolate, "FloaterHormannInterpolator", None)
+    _theirs = scipy.interpolate.FloaterHormannInterpolator
 
     def __init__(self, points: Any, values: Any, *, d: int = 3, **options: Any) -> None:
         if is_plain(points, values):
-            self._plain = self._theirs(points, values, d=d, **options)
+            super().__init__(points, values, d=d, **options)
+            return
         nodes, y = as_float(points), as_float(values)
         plain = raw(nodes, y)
-        if plain is not None and self._plain is None:
+        if plain is not None:
             self._theirs(*plain, d=d, **options)
         self._axis = options.get("axis", 0) % y.ndim
-        self._nodes, self._y = nodes, np.moveaxis(y, self._axis, 0)
-        self._d = operator.index(d)
-
-    @property
-    def _weights(self) -> Any:
-        """Floater and Hormann, Numer. Math. 107 (2007), the sums after equation 18."""
-        z, d = self._nodes, self._d
-        n, out = z.shape[0], []
-        for k in range(n):
-            total: Any = 0.0
-            for i in range(max(k - d, 0), min(k + 1, n - d)):
-                others = [j for j in range(i, i + d + 1) if j != k]
-                total = total + 1 / np.prod(np.abs(z[k] - z[np.array(others, int)]))
-            out.append((-1.0) ** (k - d) * total + 0.0 * z[k])
-        return np.stack(out)
-
-    def __call__(self, x: Any) -> NDArray[Any]:
-        """Values at points."""
-        if self._is_plain(x):
-            return self._plain(x)
-        x = as_float(x)
-        out = barycentric_at(np.reshape(x, (-1,)), self._nodes, self._weights, self._y)
-        return self._placed(np.reshape(out, (*x.shape, *self._y.shape[1:])), x)
+        y = np.moveaxis(y, self._axis, 0)
+        order = np.argsort(untraced(nodes))
+        nodes, y, self._shape = rows(nodes, order), rows(y, order), y.shape[1:]
+        self._support_points, self._support_values = nodes, y
+        self.weights = _blended(nodes, operator.index(d))
+        self._poles = self._residues = self._roots = None
 
 
-class AAA(Mirrored):
+def _blended(z: Value, d: int) -> Any:
+    """Floater and Hormann, Numer. Math. 107 (2007), the sums after equation 18."""
+    n, out = z.shape[0], []
+    for k in range(n):
+        total: Any = 0.0
+        for i in range(max(k - d, 0), min(k + 1, n - d)):
+            others = [j for j in range(i, i + d + 1) if j != k]
+            total = total + 1 / np.prod(np.abs(z[k] - z[np.array(others, int)]))
+        out.append((-1.0) ** (k - d) * total + 0.0 * z[k])
+    return np.stack(out)
+
+
+class AAA(_Rational, scipy.interpolate.AAA):
     """Rational approximation, as SciPy's AAA, differentiable by the points asked.
 
     The algorithm chooses its support points by the data, and jumps with them.
@@ -531,7 +545,7 @@ class AAA(Mirrored):
     True
     """
 
-    _theirs: Any = getattr(scipy.interpolate, "AAA", None)
+    _theirs = scipy.interpolate.AAA
 
     def __init__(self, x: Any, y: Any, **options: Any) -> None:
         if not is_plain(x, y):
@@ -539,21 +553,7 @@ class AAA(Mirrored):
                 "scipy.interpolate.AAA: the support points depend on the data and jump with them, "
                 "so it has no derivative by them. Take FloaterHormannInterpolator."
             )
-        self._plain = self._theirs(x, y, **options)
-
-    def __call__(self, z: Any) -> NDArray[Any]:
-        """Values at points."""
-        if is_plain(z):
-            return self._plain(z)
-        z, p = as_float(z), self._plain
-        weights, nodes, y = (
-            np.asarray(v) for v in (p.weights, p.support_points, p.support_values)
-        )
-        if any(v.dtype.kind == "c" and np.any(v.imag) for v in (nodes,)) or z.dtype.kind == "c":
-            raise NotDifferentiableError(
-                "scipy.interpolate.AAA: differentiable at real points, with real support points."
-            )
-        return barycentric_at(z, nodes.real, weights, y)
+        super().__init__(x, y, **options)
 
 
 def lagrange(x: Any, w: Any) -> Any:

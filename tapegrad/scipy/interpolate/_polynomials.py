@@ -25,16 +25,17 @@ from tapegrad.scipy.interpolate._pieces import (
     rows,
 )
 
+_Base: Any = scipy.interpolate.PPoly.__base__
 
-class _Piecewise(Mirrored):
+
+class _Piecewise(Mirrored, _Base):
     c: Any
     x: Any
-    extrapolate: Any
-    axis: int
+    _differentiable = ("c", "x")
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
         if is_plain(c, x):
-            self._adopt(self._theirs(c, x, extrapolate, axis))
+            super().__init__(c, x, extrapolate, axis)
             return
         c, x = as_float(c), as_float(x)
         plain = raw(c, x)
@@ -43,16 +44,8 @@ class _Piecewise(Mirrored):
         axis = axis % (c.ndim - 1)
         if axis != 0:
             c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0)
-        self._hold(c, x, True if extrapolate is None else extrapolate, axis)
-
-    def _adopt(self, plain: Any) -> None:
-        """Take what an object of SciPy's holds."""
-        self._plain = plain
-        self.c, self.x = plain.c, plain.x
-        self.extrapolate, self.axis = plain.extrapolate, plain.axis
-
-    def _hold(self, c: Value, x: Value, extrapolate: Any, axis: int) -> None:
-        self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
+        extrapolate = True if extrapolate is None else extrapolate
+        self._keep(c=c, x=x, extrapolate=extrapolate, axis=axis)
 
     @classmethod
     def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
@@ -75,16 +68,11 @@ class _Piecewise(Mirrored):
         object
             Of this class.
         """
-        made = object.__new__(cls)
         if is_plain(c, x):
-            made._adopt(cls._theirs.construct_fast(c, x, extrapolate, axis))
-        else:
-            made._hold(c, x, True if extrapolate is None else extrapolate, axis)
-        return made
-
-    def _wrapped(self, plain: Any) -> Any:
-        made = object.__new__(type(self))
-        made._adopt(plain)
+            return super().construct_fast(c, x, extrapolate, axis)
+        made = object.__new__(cls)
+        extrapolate = True if extrapolate is None else extrapolate
+        made._keep(c=c, x=x, extrapolate=extrapolate, axis=axis)
         return made
 
     def _descends(self) -> bool:
@@ -96,7 +84,7 @@ class _Piecewise(Mirrored):
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
         if self._is_plain(x):
-            return self._plain(x, nu, extrapolate)
+            return super().__call__(x, nu, extrapolate)
         x = as_float(x)
         out = self._at(x, nu, self._asked(extrapolate))
         if self.axis != 0:
@@ -127,8 +115,7 @@ class _Piecewise(Mirrored):
             Under vmap.
         """
         if self._is_plain(c, x):
-            self._plain.extend(c, x)
-            self._adopt(self._plain)
+            super().extend(c, x)
             return
         c, x = as_float(c), as_float(x)
         if x.size == 0 and c.size == 0:
@@ -155,7 +142,6 @@ class _Piecewise(Mirrored):
             parts, breaks = [own, other], [self.x, x]
         else:
             parts, breaks = [other, own], [x, self.x]
-        self._plain = None
         self.c, self.x = np.concatenate(parts, axis=1), np.concatenate(breaks)
 
     def _raised(self, c: Value, k: int) -> Any:
@@ -163,7 +149,7 @@ class _Piecewise(Mirrored):
         return np.concatenate([np.zeros((k - c.shape[0], *c.shape[1:]), c.dtype), c])
 
 
-class PPoly(_Piecewise):
+class PPoly(_Piecewise, scipy.interpolate.PPoly):
     """Piecewise polynomials by powers, as SciPy's PPoly, with derivatives.
 
     They are those by points asked, coefficients and breaks. At a break the value and the
@@ -218,8 +204,8 @@ class PPoly(_Piecewise):
         PPoly
             The derivative.
         """
-        if self._plain is not None:
-            return self._wrapped(self._plain.derivative(nu))
+        if self._is_plain():
+            return super().derivative(nu)
         if nu < 0:
             return self.antiderivative(-nu)
         c = differentiated(self.c, nu)
@@ -238,8 +224,8 @@ class PPoly(_Piecewise):
         PPoly
             The integral.
         """
-        if self._plain is not None:
-            return self._wrapped(self._plain.antiderivative(nu))
+        if self._is_plain():
+            return super().antiderivative(nu)
         if nu <= 0:
             return self.derivative(-nu)
         c = self.c
@@ -264,7 +250,7 @@ class PPoly(_Piecewise):
             The integral, of the shape of a value.
         """
         if self._is_plain(a, b):
-            return self._plain.integrate(a, b, extrapolate)
+            return super().integrate(a, b, extrapolate)
         return between(self.c, self.x, as_float(a), as_float(b), self._asked(extrapolate))
 
     def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
@@ -294,7 +280,7 @@ class PPoly(_Piecewise):
             Of several functions, and under vmap.
         """
         if self._is_plain(y):
-            return self._plain.solve(y, discontinuity, extrapolate)
+            return super().solve(y, discontinuity, extrapolate)
         given = asked(self.c, self.x, y)
         if given is None or self.c.ndim != 2:
             raise InputError(
@@ -364,9 +350,7 @@ class PPoly(_Piecewise):
         else:
             t, c, k = tck
         if is_plain(t, c):
-            made = object.__new__(cls)
-            made._adopt(cls._theirs.from_spline((t, c, k), extrapolate))
-            return made
+            return super().from_spline(tck, extrapolate)
         t, c = as_float(t), as_float(c)
         factor, parts = 1.0, []
         for m in range(k + 1):
@@ -395,15 +379,8 @@ class PPoly(_Piecewise):
         TypeError
             If bp is no BPoly.
         """
-        plain = getattr(bp, "_plain", bp)
-        if isinstance(plain, scipy.interpolate.BPoly):
-            made = object.__new__(cls)
-            made._adopt(cls._theirs.from_bernstein_basis(plain, extrapolate))
-            return made
-        if not isinstance(bp, BPoly):
-            raise TypeError(
-                f".from_bernstein_basis only accepts BPoly instances. Got {type(bp)} instead."
-            )
+        if not isinstance(bp, BPoly) or bp._is_plain():
+            return super().from_bernstein_basis(bp, extrapolate)
         extrapolate = bp.extrapolate if extrapolate is None else extrapolate
         return cls.construct_fast(to_powers(bp.c, bp.x), bp.x, extrapolate, bp.axis)
 
@@ -430,7 +407,7 @@ def to_bernstein(c: Value, x: Value) -> Any:
     return np.stack(out)
 
 
-class BPoly(_Piecewise):
+class BPoly(_Piecewise, scipy.interpolate.BPoly):
     """Piecewise polynomials in the Bernstein basis, as SciPy's BPoly, with derivatives.
 
     They are those by points asked, coefficients and breaks, as of `PPoly`.
@@ -488,8 +465,8 @@ class BPoly(_Piecewise):
         BPoly
             The derivative.
         """
-        if self._plain is not None:
-            return self._wrapped(self._plain.derivative(nu))
+        if self._is_plain():
+            return super().derivative(nu)
         if nu < 0:
             return self.antiderivative(-nu)
         c = self.c
@@ -512,8 +489,8 @@ class BPoly(_Piecewise):
         BPoly
             The integral.
         """
-        if self._plain is not None:
-            return self._wrapped(self._plain.antiderivative(nu))
+        if self._is_plain():
+            return super().antiderivative(nu)
         if nu <= 0:
             return self.derivative(-nu)
         c = self.c
@@ -542,7 +519,7 @@ class BPoly(_Piecewise):
             The integral, of the shape of a value.
         """
         if self._is_plain(a, b):
-            return self._plain.integrate(a, b, extrapolate)
+            return super().integrate(a, b, extrapolate)
         c = to_powers(self.c, self.x)
         return between(c, self.x, as_float(a), as_float(b), self._asked(extrapolate))
 
@@ -574,15 +551,8 @@ class BPoly(_Piecewise):
         TypeError
             If pp is no PPoly.
         """
-        plain = getattr(pp, "_plain", pp)
-        if isinstance(plain, scipy.interpolate.PPoly):
-            made = object.__new__(cls)
-            made._adopt(cls._theirs.from_power_basis(plain, extrapolate))
-            return made
-        if not isinstance(pp, PPoly):
-            raise TypeError(
-                f".from_power_basis only accepts PPoly instances. Got {type(pp)} instead."
-            )
+        if not isinstance(pp, PPoly) or pp._is_plain():
+            return super().from_power_basis(pp, extrapolate)
         extrapolate = pp.extrapolate if extrapolate is None else extrapolate
         return cls.construct_fast(to_bernstein(pp.c, pp.x), pp.x, extrapolate, pp.axis)
 
@@ -610,9 +580,7 @@ class BPoly(_Piecewise):
             The polynomials.
         """
         if is_plain(xi, *list(yi)):
-            made = object.__new__(cls)
-            made._adopt(cls._theirs.from_derivatives(xi, yi, orders, extrapolate))
-            return made
+            return super().from_derivatives(xi, yi, orders, extrapolate)
         x, ys = as_float(xi), [as_float(y) for y in yi]
         plain = raw(x, *ys)
         if plain is not None:

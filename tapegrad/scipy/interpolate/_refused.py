@@ -18,7 +18,6 @@ _REASON = (
     "s=0, RegularGridInterpolator or RBFInterpolator"
 )
 _CLASSES = (
-    "BivariateSpline",
     "LSQBivariateSpline",
     "LSQSphereBivariateSpline",
     "RectSphereBivariateSpline",
@@ -52,16 +51,16 @@ object
 
 
 class _Refused(Mirrored):
-    """An object of SciPy's whose calls refuse values in a trace."""
+    """First base of a class derived from SciPy's, whose calls refuse values in a trace."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._require_plain(args, kwargs)
-        self._plain = self._theirs(*args, **kwargs)
+        super().__init__(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """SciPy's values."""
         self._require_plain(args, kwargs)
-        return self._plain(*args, **kwargs)
+        return self._theirs.__call__(self, *args, **kwargs)
 
     @classmethod
     def _require_plain(cls, args: Any, kwargs: Any) -> None:
@@ -74,7 +73,9 @@ class _Refused(Mirrored):
 def _class(name: str) -> Any:
     theirs = getattr(scipy.interpolate, name)
     text = DOCSTRING.format(name=name, returns="")
-    return type(name, (_Refused,), {"_theirs": theirs, "__doc__": text, "__module__": __name__})
+    return type(
+        name, (_Refused, theirs), {"_theirs": theirs, "__doc__": text, "__module__": __name__}
+    )
 
 
 def _function(name: str) -> Any:

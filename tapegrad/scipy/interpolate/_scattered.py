@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def _squares(x: Value, y: Value) -> Any:
     return np.sum(d * d, axis=-1)
 
 
-class RBFInterpolator(Mirrored):
+class RBFInterpolator(Mirrored, scipy.interpolate.RBFInterpolator):
     """Interpolant by radial functions, as SciPy's RBFInterpolator, with derivatives.
 
     They are those by x, y, d, smoothing and epsilon, of all kernels and polynomials of any degree.
@@ -87,6 +88,7 @@ class RBFInterpolator(Mirrored):
     """
 
     _theirs = scipy.interpolate.RBFInterpolator
+    _differentiable = ("y", "epsilon", "_coeffs", "_shift", "_scale")
 
     def __init__(
         self,
@@ -99,37 +101,35 @@ class RBFInterpolator(Mirrored):
         degree: Any = None,
     ) -> None:
         if is_plain(y, d, smoothing, epsilon):
-            self._plain = self._theirs(y, d, neighbors, smoothing, kernel, epsilon, degree)
-            if neighbors is not None:
-                self._refuses = True
-                return
-        elif neighbors is not None:
+            super().__init__(y, d, neighbors, smoothing, kernel, epsilon, degree)
+            return
+        if neighbors is not None:
             _refuse_neighbors()
         y, d, smoothing = as_float(y), as_float(d), as_float(smoothing)
         scale = None if epsilon is None else as_float(epsilon)
         given = raw(y, d, smoothing, scale)
-        if given is not None and self._plain is None:
+        if given is not None:
             self._theirs(*given[:2], None, given[2], kernel, given[3], degree)
-        kernel = kernel.lower()
-        self.y, self.d, self.smoothing, self.kernel = y, d, smoothing, kernel
-        self.neighbors, self.epsilon = None, 1.0 if scale is None else scale
+        kernel, count = kernel.lower(), y.shape[0]
+        self.y, self.kernel, self.neighbors = y, kernel, None
+        self.d, self.d_shape, self.d_dtype = np.reshape(d, (count, -1)), d.shape[1:], d.dtype
+        self.smoothing = np.reshape(smoothing + np.zeros(count), (count,))
+        self.epsilon = 1.0 if scale is None else scale
         least = _LEAST.get(kernel, -1)
         degree = max(least, 0) if degree is None else int(degree)
         self.powers = _monomials(y.shape[1], degree)
-        self._refuses = False
         # The middle and the half width of the points do not change the function.
         still = untraced(y)
         low, high = np.min(still, axis=0), np.max(still, axis=0)
         self._shift, width = (low + high) / 2, (high - low) / 2
         self._scale = np.where(width == 0, 1.0, width)
-        if self._plain is None:
-            self._coeffs = self._solved()
+        self._coeffs = self._solved()
 
     def _solved(self) -> Any:
         count, extra = self.y.shape[0], len(self.powers)
         kernel = _KERNELS[self.kernel](_squares(self.y, self.y) * self.epsilon**2)
-        kernel = kernel + np.eye(count) * np.reshape(self.smoothing + np.zeros(count), (1, count))
-        flat = np.reshape(self.d, (count, -1))
+        kernel = kernel + np.eye(count) * np.reshape(self.smoothing, (1, count))
+        flat = self.d
         if extra:
             p = self._monomials_at(self.y)
             upper = np.concatenate([kernel, p], axis=1)
@@ -152,20 +152,21 @@ class RBFInterpolator(Mirrored):
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points (count, ndim)."""
         if self._is_plain(x):
-            return self._plain(x)
-        if self._refuses:
+            return super().__call__(x)
+        if self.neighbors is not None:
             _refuse_neighbors()
         x = as_float(x)
         if x.ndim != 2:
             raise ValueError("`x` must be a 2-dimensional array.")
         if x.shape[1] != self.y.shape[1]:
             raise ValueError(f"Expected the second axis of `x` to have length {self.y.shape[1]}.")
-        if self._plain is not None and "_coeffs" not in self.__dict__:
-            self._coeffs = self._solved()
         values = _KERNELS[self.kernel](_squares(x, self.y) * self.epsilon**2)
         if len(self.powers):
             values = np.concatenate([values, self._monomials_at(x)], axis=1)
-        return np.reshape(values @ self._coeffs, (x.shape[0], *self.d.shape[1:]))
+        c = self._coeffs
+        if self.d_dtype == np.complex128 and c.dtype == np.float64:
+            c = c[:, ::2] + 1j * c[:, 1::2]  # as SciPy holds complex numbers
+        return np.reshape(values @ c, (x.shape[0], *self.d_shape))
 
 
 def _refuse_neighbors() -> None:
@@ -198,7 +199,7 @@ _OLD_KERNELS: dict[str, Any] = {
 }
 
 
-class Rbf(Mirrored):
+class Rbf(Mirrored, scipy.interpolate.Rbf):
     """Interpolant by radial functions, as SciPy's older Rbf, with derivatives.
 
     They are those by coordinates, values, smooth, epsilon and the points asked.
@@ -228,40 +229,41 @@ class Rbf(Mirrored):
     """
 
     _theirs = scipy.interpolate.Rbf
+    _differentiable = ("xi", "epsilon", "nodes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if is_plain(*args, *kwargs.values()):
-            self._plain = self._theirs(*args, **kwargs)
-        function = kwargs.get("function", "multiquadric")
-        norm, mode = kwargs.get("norm", "euclidean"), kwargs.get("mode", "1-D")
-        known = isinstance(function, str) and norm == "euclidean"
-        self._refuses = not (known and function.replace(" ", "_").lower() in _OLD_KERNELS)
-        if self._refuses:
-            if self._plain is None:
-                self._refuse()
+            super().__init__(*args, **kwargs)
             return
-        self.function, self.mode = function.replace(" ", "_").lower(), mode
+        function = kwargs.get("function", "multiquadric")
+        self.norm, self.mode = kwargs.get("norm", "euclidean"), kwargs.get("mode", "1-D")
+        self.function = re.sub("[ -]", "_", function).lower() if isinstance(function, str) else ""
+        if self.function not in _OLD_KERNELS or self.norm != "euclidean":
+            self._refuse()
         *points, d = (as_float(x) for x in args)
         points = [np.reshape(x, (-1,)) for x in points]
         given = raw(*points, d, *kwargs.values())
-        if given is not None and self._plain is None:
+        if given is not None:
             values = dict(zip(kwargs, given[len(args) :], strict=True))
             self._theirs(*given[: len(args)], **values)
-        self._points = np.stack(points, axis=-1)
-        self._d = d if mode == "N-D" else np.reshape(d, (-1, 1))
-        self._epsilon = self._width(kwargs.get("epsilon"))
-        q = _squares(self._points, self._points)
-        matrix = _OLD_KERNELS[self.function](q, self._epsilon)
-        matrix = matrix - np.eye(q.shape[0]) * kwargs.get("smooth", 0.0)
-        self._nodes = np.linalg.solve(matrix, self._d)
+        self.xi, self.N = np.stack(points), points[0].shape[0]
+        self.di = d if self.mode == "N-D" else np.reshape(d, (-1,))
+        self._target_dim = d.shape[-1] if self.mode == "N-D" else 1
+        self.epsilon, self.smooth = self._width(kwargs.get("epsilon")), kwargs.get("smooth", 0.0)
+        matrix = self._kernel(np.transpose(self.xi)) - np.eye(self.N) * self.smooth
+        self.nodes = np.linalg.solve(matrix, self.di)
+
+    def _kernel(self, points: Value) -> Any:
+        squares = _squares(points, np.transpose(self.xi))
+        return _OLD_KERNELS[self.function](squares, self.epsilon)
 
     def _width(self, epsilon: Any) -> Any:
         if epsilon is not None:
             return epsilon
-        edges = np.max(self._points, axis=0) - np.min(self._points, axis=0)
+        edges = np.max(self.xi, axis=1) - np.min(self.xi, axis=1)
         is_wide = branch_on(itself, untraced(edges) != 0)
         wide = np.flatnonzero(np.reshape(is_wide, (-1, edges.shape[0]))[0])
-        return np.prod(edges[wide] / self._points.shape[0] ** (1 / wide.size)) ** (1 / wide.size)
+        return np.prod(edges[wide] / self.N ** (1 / wide.size)) ** (1 / wide.size)
 
     def _refuse(self) -> None:
         raise NotDifferentiableError(
@@ -272,20 +274,17 @@ class Rbf(Mirrored):
     def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points, one array a coordinate."""
         if self._is_plain(*args):
-            return self._plain(*args)
-        if self._refuses:
+            return super().__call__(*args)
+        if self.norm != "euclidean" or self.function not in _OLD_KERNELS:
             self._refuse()
         parts = np.broadcast_arrays(*map(as_float, args))
         shape = parts[0].shape
         points = np.stack([np.reshape(x, (-1,)) for x in parts], axis=-1)
-        kernel = _OLD_KERNELS[self.function](_squares(points, self._points), self._epsilon)
-        out = kernel @ self._nodes
-        if self.mode == "N-D":
-            return np.reshape(out, (*shape, out.shape[-1]))
-        return np.reshape(out, shape)
+        out = self._kernel(points) @ self.nodes
+        return np.reshape(out, (*shape, *out.shape[1:]))
 
 
-class LinearNDInterpolator(Mirrored):
+class LinearNDInterpolator(Mirrored, scipy.interpolate.LinearNDInterpolator):
     """Linear interpolant on triangles, as SciPy's LinearNDInterpolator, with derivatives.
 
     They are those by points asked, values and data points. The triangulation is constant: data
@@ -317,65 +316,68 @@ class LinearNDInterpolator(Mirrored):
     """
 
     _theirs = scipy.interpolate.LinearNDInterpolator
+    _differentiable = ("points", "values", "fill_value")
 
     def __init__(
         self, points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False
     ) -> None:
         from scipy.spatial import Delaunay
 
-        self.fill_value = fill_value
         given = points.points if isinstance(points, Delaunay) else points
         parts = given if isinstance(given, tuple) else (given,)
         if is_plain(*parts, values, fill_value):
-            self._plain = self._theirs(points, values, fill_value, rescale)
-            self.points, self.values = self._plain.points, self._plain.values
-        self._data = coordinates(given, 2) if isinstance(given, tuple) else as_float(given)
-        self._values = as_float(values)
-        plain = asked(self._data)
+            super().__init__(points, values, fill_value, rescale)
+            return
+        data = coordinates(given, 2) if isinstance(given, tuple) else as_float(given)
+        values = as_float(values)
+        plain = asked(data)
         if plain is None:
             raise BatchingError(
                 "scipy.interpolate.LinearNDInterpolator: under vmap the triangulations would "
                 "differ from example to example. Make it outside, of data that all share."
             )
-        still = plain[0]
-        given = raw(self._values)
-        if self._plain is None and given is not None:
-            self._theirs(still, given[0], rescale=rescale)
-        self._shift, self._factor = np.zeros(still.shape[1]), np.ones(still.shape[1])
-        if rescale:
-            self._shift, self._factor = np.mean(still, axis=0), np.ptp(still, axis=0)
-            self._factor = np.where(self._factor == 0, 1.0, self._factor)
-        if isinstance(points, Delaunay) and not rescale:
-            self.tri = points
-        else:
-            self.tri = Delaunay((still - self._shift) / self._factor)
+        # SciPy's triangles, of which the values are others.
+        still = points if isinstance(points, Delaunay) else plain[0]
+        checked = raw(values)
+        order = np.arange(data.shape[0]) if checked is None else checked[0]
+        super().__init__(still, order, rescale=rescale)
+        self._set_points(data)
+        self.values_shape = values.shape[1:]
+        self.values = np.reshape(values, (values.shape[0], -1))
+        self.fill_value = fill_value
+
+    def _set_points(self, data: Value) -> None:
+        if not is_plain(data):
+            self.points = self._scaled(data)
+
+    def _scaled(self, x: Value) -> Any:
+        scale = getattr(self, "scale", None)
+        return x if scale is None else (x - self.offset) / scale
 
     def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points (..., ndim), or one array a coordinate."""
         if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
-            return self._plain(*args)
-        ndim = self._data.shape[1]
+            return super().__call__(*args)
+        ndim = self.points.shape[1]
         xi = coordinates(args[0] if len(args) == 1 else tuple(args), ndim)
-        points = np.reshape(xi, (-1, ndim))
-        still = branch_on(itself, points)
-        found = self.tri.find_simplex((still - self._shift) / self._factor)
+        points = self._scaled(np.reshape(xi, (-1, ndim)))
+        found = self.tri.find_simplex(branch_on(itself, points))
         if found.ndim != 1:
             raise BatchingError(
                 "scipy.interpolate.LinearNDInterpolator: not under vmap; pass arrays of points."
             )
         corners = self.tri.simplices[np.maximum(found, 0)]
-        vertices = self._data[corners]
+        vertices = self.points[corners]
         last = vertices[:, -1]
         edges = np.swapaxes(vertices[:, :-1] - np.expand_dims(last, 1), 1, 2)
         share = np.linalg.solve(edges, np.expand_dims(points - last, -1))[..., 0]
         weights = np.concatenate([share, 1 - np.sum(share, axis=1, keepdims=True)], axis=1)
-        rank = self._values.ndim - 1
-        out = np.sum(beside(weights, rank) * self._values[corners], axis=1)
-        out = np.where(beside(found < 0, rank), self.fill_value, out)
-        return np.reshape(out, (*xi.shape[:-1], *self._values.shape[1:]))
+        out = np.sum(beside(weights, 1) * self.values[corners], axis=1)
+        out = np.where(beside(found < 0, 1), self.fill_value, out)
+        return np.reshape(out, (*xi.shape[:-1], *self.values_shape))
 
 
-class NearestNDInterpolator(Mirrored):
+class NearestNDInterpolator(Mirrored, scipy.interpolate.NearestNDInterpolator):
     """Value of the nearest point, as SciPy's NearestNDInterpolator, differentiable by values.
 
     By the points it has slope zero.
@@ -406,38 +408,40 @@ class NearestNDInterpolator(Mirrored):
     """
 
     _theirs = scipy.interpolate.NearestNDInterpolator
+    _differentiable = ("values",)
 
     def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
         parts = x if isinstance(x, tuple) else (x,)
-        self.values = as_float(y)
         if is_plain(*parts, y):
-            self._plain = self._theirs(x, y, rescale, tree_options)
+            super().__init__(x, y, rescale, tree_options)
+            return
         data = coordinates(x, 2) if isinstance(x, tuple) else as_float(x)
         plain = asked(data)
         if plain is None:
             raise BatchingError(
                 "scipy.interpolate.NearestNDInterpolator: not under vmap over the data points."
             )
-        self._ndim = data.shape[1]
-        order = np.arange(data.shape[0])
-        self._numbers = self._theirs(plain[0], order, rescale, tree_options)
+        super().__init__(plain[0], np.arange(data.shape[0]), rescale, tree_options)
+        self.values = as_float(y)
 
     def __call__(self, *args: Any, **query_options: Any) -> NDArray[Any]:
         """Values at points (..., ndim), or one array a coordinate."""
         if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
-            return self._plain(*args, **query_options)
-        xi = coordinates(args[0] if len(args) == 1 else tuple(args), self._ndim)
+            return super().__call__(*args, **query_options)
+        xi = coordinates(args[0] if len(args) == 1 else tuple(args), self.points.shape[1])
         if raw(xi) is None:
             raise BatchingError(
                 "scipy.interpolate.NearestNDInterpolator: not under vmap; pass arrays of points."
             )
-        at = self._numbers(branch_on(itself, xi), **query_options)
-        is_known = np.isfinite(at)
-        out = rows(self.values, np.where(is_known, at, 0).astype(int))
-        return out if is_known.all() else np.where(is_known, out, np.nan)
+        distance, at = self.tree.query(self._scale_x(branch_on(itself, xi)), **query_options)
+        is_known = np.isfinite(distance)
+        out = rows(as_float(self.values), np.where(is_known, at, 0))
+        if is_known.all():
+            return out
+        return np.where(beside(is_known, out.ndim - is_known.ndim), out, np.nan)
 
 
-class CloughTocher2DInterpolator(Mirrored):
+class CloughTocher2DInterpolator(Mirrored, scipy.interpolate.CloughTocher2DInterpolator):
     """Smooth interpolant on triangles, SciPy's CloughTocher2DInterpolator, of plain values alone.
 
     The slopes at the data come of an iteration that stops at a tolerance.
@@ -475,13 +479,13 @@ class CloughTocher2DInterpolator(Mirrored):
         parts = points if isinstance(points, tuple) else (points,)
         if not is_plain(*parts, values):
             _refuse_clough()
-        self._plain = self._theirs(points, values, *args, **options)
+        super().__init__(points, values, *args, **options)
 
     def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points."""
         if not is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
             _refuse_clough()
-        return self._plain(*args)
+        return super().__call__(*args)
 
 
 def _refuse_clough() -> None:

@@ -74,7 +74,7 @@ def tensor_coefficients(
     return values
 
 
-class RectBivariateSpline(Mirrored):
+class RectBivariateSpline(Mirrored, scipy.interpolate.RectBivariateSpline):
     """Spline on a grid of two variables, as SciPy's RectBivariateSpline, with derivatives.
 
     They are those by points asked, x, y and z where s is 0. As in SciPy, points outside are moved
@@ -119,6 +119,7 @@ class RectBivariateSpline(Mirrored):
     """
 
     _theirs = scipy.interpolate.RectBivariateSpline
+    _differentiable = ("tck",)
 
     def __init__(
         self,
@@ -132,8 +133,7 @@ class RectBivariateSpline(Mirrored):
         **options: Any,
     ) -> None:
         if is_plain(x, y, z):
-            self._plain = self._theirs(x, y, z, list(bbox), kx, ky, s, **options)
-            self.tck, self.degrees = self._plain.tck, self._plain.degrees
+            super().__init__(x, y, z, list(bbox), kx, ky, s, **options)
             return
         if s != 0:
             raise NotDifferentiableError(
@@ -148,7 +148,7 @@ class RectBivariateSpline(Mirrored):
             _boxed(v, k, bbox[2 * i : 2 * i + 2]) for i, (v, k) in enumerate([(x, kx), (y, ky)])
         ]
         c = tensor_coefficients([x, y], np.reshape(z, (x.shape[0], y.shape[0])), [kx, ky], knots)
-        self.tck, self.degrees = (*knots, np.reshape(c, (-1,))), (kx, ky)
+        self.tck, self.degrees, self.fp = (*knots, np.reshape(c, (-1,))), (kx, ky), 0.0
 
     @property
     def _c(self) -> Any:
@@ -165,7 +165,7 @@ class RectBivariateSpline(Mirrored):
     ) -> NDArray[Any]:
         """Values, or derivatives, on the grid of x and y, or at points with `grid=False`."""
         if self._is_plain(x, y):
-            return self._plain(x, y, dx, dy, grid)
+            return super().__call__(x, y, dx, dy, grid)
         x, y = as_float(x), as_float(y)
         if not grid:
             return self.ev(x, y, dx, dy)
@@ -193,7 +193,7 @@ class RectBivariateSpline(Mirrored):
             The values.
         """
         if self._is_plain(xi, yi):
-            return self._plain.ev(xi, yi, dx, dy)
+            return super().ev(xi, yi, dx, dy)
         x, y = np.broadcast_arrays(as_float(xi), as_float(yi))
         shape = x.shape
         parts = [self._clipped(np.reshape(v, (-1,)), i) for i, v in enumerate((x, y))]
@@ -214,7 +214,7 @@ class RectBivariateSpline(Mirrored):
             The integral.
         """
         if self._is_plain(xa, xb, ya, yb):
-            return self._plain.integral(xa, xb, ya, yb)
+            return super().integral(xa, xb, ya, yb)
         values = self._c
         for at, (a, b) in enumerate([(xa, xb), (ya, yb)]):
             t, k = self.tck[at], self.degrees[at]
@@ -227,26 +227,6 @@ class RectBivariateSpline(Mirrored):
             values = last - first
         return values
 
-    def get_knots(self) -> Any:
-        """Return the knots.
-
-        Returns
-        -------
-        tuple of array
-            Those of x and those of y.
-        """
-        return tuple(self.tck[:2])
-
-    def get_coeffs(self) -> Any:
-        """Return the coefficients.
-
-        Returns
-        -------
-        array
-            The coefficients, in a row.
-        """
-        return self.tck[2]
-
 
 def _boxed(x: Value, k: int, box: Any) -> Any:
     """The knots of an interpolating spline over a box, as FITPACK places them."""
@@ -257,7 +237,7 @@ def _boxed(x: Value, k: int, box: Any) -> Any:
     return np.concatenate([first, t[k + 1 : t.shape[0] - k - 1], last])
 
 
-class NdPPoly(Mirrored):
+class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
     """Piecewise polynomials of several variables, as SciPy's NdPPoly, with derivatives.
 
     They are those by points asked, coefficients and breaks.
@@ -290,12 +270,11 @@ class NdPPoly(Mirrored):
     """
 
     _theirs = scipy.interpolate.NdPPoly
+    _differentiable = ("c", "x")
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None) -> None:
         if is_plain(c, *x):
-            self._plain = self._theirs(c, x, extrapolate)
-            self.c, self.x = self._plain.c, self._plain.x
-            self.extrapolate = self._plain.extrapolate
+            super().__init__(c, x, extrapolate)
             return
         self.c, self.x = as_float(c), tuple(map(as_float, x))
         self.extrapolate = True if extrapolate is None else bool(extrapolate)
@@ -303,30 +282,10 @@ class NdPPoly(Mirrored):
         if plain is not None:
             self._theirs(plain[0], plain[1:], extrapolate)
 
-    @classmethod
-    def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None) -> Any:
-        """Make one, as SciPy's method does.
-
-        Parameters
-        ----------
-        c : array_like
-            The coefficients.
-        x : sequence of array_like
-            The breaks.
-        extrapolate : bool, optional
-            As of the class.
-
-        Returns
-        -------
-        NdPPoly
-            The polynomials.
-        """
-        return cls(c, x, extrapolate)
-
     def __call__(self, x: Any, nu: Any = None, extrapolate: Any = None) -> NDArray[Any]:
         """Values, or derivatives `nu`, at points (..., ndim)."""
         if self._is_plain(x):
-            return self._plain(x, nu, extrapolate)
+            return super().__call__(x, nu, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         ndim = len(self.x)
         x = coordinates(x, ndim)
@@ -390,12 +349,7 @@ class NdPPoly(Mirrored):
         return self._changed([-int(n) for n in nu])
 
     def _changed(self, nu: list[int]) -> Any:
-        made = object.__new__(type(self))
-        if self._plain is not None:
-            made._plain = self._plain.derivative(nu)
-            made.c, made.x, made.extrapolate = made._plain.c, self.x, self.extrapolate
-            return made
-        made.c, made.x, made.extrapolate = self.c, self.x, self.extrapolate
+        made = self.construct_fast(self.c, self.x, self.extrapolate)
         for axis, n in enumerate(nu):
             if n > 0:
                 made.c = made._along(axis, lambda c, n=n: differentiated(c, n))
@@ -450,7 +404,7 @@ class NdPPoly(Mirrored):
             The integral, of the shape of a value.
         """
         if self._is_plain(*[v for pair in ranges for v in map(lift, pair)]):
-            return self._plain.integrate(ranges, extrapolate)
+            return super().integrate(ranges, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         c, ndim = as_float(self.c), len(self.x)
         for i, (a, b) in enumerate(ranges):
@@ -463,7 +417,7 @@ class NdPPoly(Mirrored):
         return c
 
 
-class NdBSpline(Mirrored):
+class NdBSpline(Mirrored, scipy.interpolate.NdBSpline):
     """Tensor product spline, as SciPy's NdBSpline, with derivatives.
 
     They are those by points asked, knots and coefficients.
@@ -500,24 +454,24 @@ class NdBSpline(Mirrored):
            [0.25, 0.25]])
     """
 
-    _theirs: Any = getattr(scipy.interpolate, "NdBSpline", None)
+    _theirs = scipy.interpolate.NdBSpline
+    _differentiable = ("t", "c")
 
     def __init__(self, t: Any, c: Any, k: Any, *, extrapolate: Any = None) -> None:
-        self.extrapolate = True if extrapolate is None else bool(extrapolate)
         if is_plain(*t, c):
-            self._plain = self._theirs(t, c, k, extrapolate=extrapolate)
-            self.t, self.c, self.k = self._plain.t, self._plain.c, self._plain.k
+            super().__init__(t, c, k, extrapolate=extrapolate)
             return
-        self.t, self.c = tuple(map(as_float, t)), as_float(c)
-        self.k = (k,) * len(self.t) if np.ndim(k) == 0 else tuple(k)
-        plain = raw(self.c, *self.t)
+        t, c = tuple(map(as_float, t)), as_float(c)
+        self._k = (k,) * len(t) if np.ndim(k) == 0 else tuple(k)
+        plain = raw(c, *t)
         if plain is not None:
-            self._theirs(tuple(plain[1:]), plain[0], self.k, extrapolate=extrapolate)
+            self._theirs(tuple(plain[1:]), plain[0], self._k, extrapolate=extrapolate)
+        self._keep(t=t, c=c, extrapolate=extrapolate is None or bool(extrapolate))
 
     def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> NDArray[Any]:
         """Values, or derivatives `nu`, at points (..., ndim)."""
         if self._is_plain(xi):
-            return self._plain(xi, nu=nu, extrapolate=extrapolate)
+            return super().__call__(xi, nu=nu, extrapolate=extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         ndim = len(self.t)
         xi = as_float(xi)

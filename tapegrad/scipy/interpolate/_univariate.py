@@ -18,158 +18,16 @@ from tapegrad.scipy.interpolate._bsplines import (
     sproot,
 )
 from tapegrad.scipy.interpolate._fitpack import refuse_smoothing, spline_through
-from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
+from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     is_plain,
 )
 
-
-class _Univariate(Mirrored):
-    """Base of FITPACK's classes of one variable: a spline and what is outside."""
-
-    def _hold(self, x: Value, y: Value, tck: tuple[Any, Any, int], ext: Any) -> None:
-        self._data = x, y
-        self._tck = tck
-        self.ext = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
-
-    @property
-    def _eval_args(self) -> Any:
-        plain = self.__dict__.get("_plain")
-        return self._tck if plain is None else plain._eval_args
-
-    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> NDArray[Any]:
-        """The value, or the derivative `nu`, at points."""
-        if self._is_plain(x):
-            return self._plain(x, nu, ext)
-        ext = (self.ext if self._plain is None else self._plain.ext) if ext is None else ext
-        ext = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
-        return splev(x, self._eval_args, nu, ext)
-
-    def get_knots(self) -> Any:
-        """Return the inner knots and both ends.
-
-        Returns
-        -------
-        array
-            The knots.
-        """
-        if self._plain is not None:
-            return self._plain.get_knots()
-        t, _, k = self._tck
-        return t[k : t.shape[0] - k]
-
-    def get_coeffs(self) -> Any:
-        """Return the coefficients.
-
-        Returns
-        -------
-        array, shape (n,)
-            The coefficients.
-        """
-        if self._plain is not None:
-            return self._plain.get_coeffs()
-        t, c, k = self._tck
-        return c[: t.shape[0] - k - 1]
-
-    def get_residual(self) -> Any:
-        """Return the sum of squares of the distances to the data.
-
-        Returns
-        -------
-        float
-            The sum.
-        """
-        if self._plain is not None:
-            return self._plain.get_residual()
-        x, y = self._data
-        return np.sum((self(x) - y) ** 2)
-
-    def integral(self, a: Any, b: Any) -> Any:
-        """Return the integral from a to b, zero outside of the knots.
-
-        Parameters
-        ----------
-        a, b : float
-            The limits.
-
-        Returns
-        -------
-        float
-            The integral.
-        """
-        if self._is_plain(a, b):
-            return self._plain.integral(a, b)
-        return splint(a, b, self._eval_args)
-
-    def derivatives(self, x: Any) -> Any:
-        """Return the value and all derivatives at one point.
-
-        Parameters
-        ----------
-        x : float
-            The point.
-
-        Returns
-        -------
-        array, shape (k + 1,)
-            The value, the first derivative and so on.
-        """
-        if self._is_plain(x):
-            return self._plain.derivatives(x)
-        return spalde(x, self._eval_args)
-
-    def roots(self) -> Any:
-        """Return the roots of a cubic spline.
-
-        Returns
-        -------
-        array, shape (roots,)
-            The roots, which move with the data.
-        """
-        return self._plain.roots() if self._plain is not None else sproot(self._tck)
-
-    def derivative(self, n: int = 1) -> Any:
-        """Return the derivative as a spline of the same methods.
-
-        Parameters
-        ----------
-        n : int, default 1
-            How many times.
-
-        Returns
-        -------
-        UnivariateSpline
-            The derivative.
-        """
-        return self._changed(splder, "derivative", n)
-
-    def antiderivative(self, n: int = 1) -> Any:
-        """Return the integral as a spline of the same methods.
-
-        Parameters
-        ----------
-        n : int, default 1
-            How many times.
-
-        Returns
-        -------
-        UnivariateSpline
-            The integral.
-        """
-        return self._changed(splantider, "antiderivative", n)
-
-    def _changed(self, function: Any, name: str, n: int) -> Any:
-        made = object.__new__(UnivariateSpline)
-        if self._plain is not None:
-            made._plain = getattr(self._plain, name)(n)
-            return made
-        x, y = self._data
-        made._hold(x, y, function(self._tck, n), self.ext)
-        return made
+_OUTSIDE = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
 
-class UnivariateSpline(_Univariate):
+class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
     """Spline of one variable, as SciPy's UnivariateSpline, with derivatives.
 
     They are those by points asked, and by x and y where s is 0.
@@ -212,6 +70,7 @@ class UnivariateSpline(_Univariate):
     """
 
     _theirs = scipy.interpolate.UnivariateSpline
+    _differentiable = ("_eval_args",)
 
     def __init__(
         self,
@@ -225,11 +84,119 @@ class UnivariateSpline(_Univariate):
         check_finite: bool = False,
     ) -> None:
         if is_plain(x, y, w):
-            self._plain = self._theirs(x, y, w, list(bbox), k, s, ext, check_finite)
+            super().__init__(x, y, w, list(bbox), k, s, ext, check_finite)
             return
         if s != 0:
             refuse_smoothing("UnivariateSpline")
         _interpolate(self, x, y, w, bbox, k, ext)
+
+    def _hold(self, x: Value, y: Value, tck: tuple[Any, Any, int], ext: Any) -> None:
+        self.__dict__.update(vars(UnivariateSpline._from_tck(tck, _OUTSIDE.get(ext, ext))))
+        self._points = x, y
+
+    def _set_class(self, cls: Any) -> None:
+        super()._set_class(cls)
+        if type(self) in (UnivariateSpline, InterpolatedUnivariateSpline, LSQUnivariateSpline):
+            self.__class__ = globals()[cls.__name__]
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> NDArray[Any]:
+        """The value, or the derivative `nu`, at points."""
+        if self._is_plain(x):
+            return super().__call__(x, nu, ext)
+        ext = self.ext if ext is None else ext
+        return splev(x, self._eval_args, nu, _OUTSIDE.get(ext, ext))
+
+    def get_residual(self) -> Any:
+        """Return the sum of squares of the distances to the data.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
+        if self._is_plain():
+            return super().get_residual()
+        x, y = self._points
+        return np.sum((self(x) - y) ** 2)
+
+    def integral(self, a: Any, b: Any) -> Any:
+        """Return the integral from a to b, zero outside of the knots.
+
+        Parameters
+        ----------
+        a, b : float
+            The limits.
+
+        Returns
+        -------
+        float
+            The integral.
+        """
+        if self._is_plain(a, b):
+            return super().integral(a, b)
+        return splint(a, b, self._eval_args)
+
+    def derivatives(self, x: Any) -> Any:
+        """Return the value and all derivatives at one point.
+
+        Parameters
+        ----------
+        x : float
+            The point.
+
+        Returns
+        -------
+        array, shape (k + 1,)
+            The value, the first derivative and so on.
+        """
+        if self._is_plain(x):
+            return super().derivatives(x)
+        return spalde(x, self._eval_args)
+
+    def roots(self) -> Any:
+        """Return the roots of a cubic spline.
+
+        Returns
+        -------
+        array, shape (roots,)
+            The roots, which move with the data.
+        """
+        return super().roots() if self._is_plain() else sproot(self._eval_args)
+
+    def derivative(self, n: int = 1) -> Any:
+        """Return the derivative as a spline of the same methods.
+
+        Parameters
+        ----------
+        n : int, default 1
+            How many times.
+
+        Returns
+        -------
+        UnivariateSpline
+            The derivative.
+        """
+        if self._is_plain():
+            return as_ours(super().derivative(n))
+        ext = 1 if self.ext == _OUTSIDE["const"] else self.ext
+        return UnivariateSpline._from_tck(splder(self._eval_args, n), ext)
+
+    def antiderivative(self, n: int = 1) -> Any:
+        """Return the integral as a spline of the same methods.
+
+        Parameters
+        ----------
+        n : int, default 1
+            How many times.
+
+        Returns
+        -------
+        UnivariateSpline
+            The integral.
+        """
+        if self._is_plain():
+            return as_ours(super().antiderivative(n))
+        return UnivariateSpline._from_tck(splantider(self._eval_args, n), self.ext)
 
     def set_smoothing_factor(self, s: float) -> None:
         """Fit again with another smoothing factor, as SciPy does.
@@ -244,12 +211,14 @@ class UnivariateSpline(_Univariate):
         NotDifferentiableError
             Of traced data.
         """
-        if self._plain is None:
+        if not self._is_plain():
             refuse_smoothing("UnivariateSpline")
-        self._plain.set_smoothing_factor(s)
+        super().set_smoothing_factor(s)
 
 
-class InterpolatedUnivariateSpline(_Univariate):
+class InterpolatedUnivariateSpline(
+    UnivariateSpline, scipy.interpolate.InterpolatedUnivariateSpline
+):
     """Spline through points, as SciPy's InterpolatedUnivariateSpline, with derivatives.
 
     They are those by points asked, x and y.
@@ -293,7 +262,7 @@ class InterpolatedUnivariateSpline(_Univariate):
         check_finite: bool = False,
     ) -> None:
         if is_plain(x, y, w):
-            self._plain = self._theirs(x, y, w, list(bbox), k, ext, check_finite)
+            self._theirs.__init__(self, x, y, w, list(bbox), k, ext, check_finite)
             return
         _interpolate(self, x, y, w, bbox, k, ext)
 
@@ -307,7 +276,7 @@ def _interpolate(spline: Any, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: An
     spline._hold(x, y, (t, c, k), ext)
 
 
-class LSQUnivariateSpline(_Univariate):
+class LSQUnivariateSpline(UnivariateSpline, scipy.interpolate.LSQUnivariateSpline):
     """Spline with given knots by least squares, as SciPy's LSQUnivariateSpline, with derivatives.
 
     They are those by points asked, x, y, w and the knots t.
@@ -354,7 +323,7 @@ class LSQUnivariateSpline(_Univariate):
         check_finite: bool = False,
     ) -> None:
         if is_plain(x, y, t, w):
-            self._plain = self._theirs(x, y, t, w, list(bbox), k, ext, check_finite)
+            self._theirs.__init__(self, x, y, t, w, list(bbox), k, ext, check_finite)
             return
         x, y, t = as_float(x), as_float(y), as_float(t)
         plain = raw(x, y, t, w)

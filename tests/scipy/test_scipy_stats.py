@@ -5,6 +5,7 @@ The reference are SciPy's functions: their values, and differences of these.
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 import warnings
@@ -21,7 +22,13 @@ from scipy.stats._distr_params import distcont, distdiscrete
 import tapegrad
 from tapegrad import NotDifferentiableError, grad, hessian, jvp, vjp, vmap
 from tapegrad.scipy import stats
-from tapegrad.scipy.stats._univariate import CONTINUOUS, DISCRETE, DISTRIBUTIONS, WITHOUT
+from tapegrad.scipy.stats._univariate import (
+    CONTINUOUS,
+    DISCRETE,
+    DISTRIBUTIONS,
+    WITHOUT,
+    methods_of,
+)
 from tapegrad.testing import check_grads
 
 pytestmark = [
@@ -85,7 +92,7 @@ def check(name, methods):
 def test_formulas_are_equal_to_scipys_functions(name):
     reference, shapes = getattr(theirs, name), SHAPES[name]
     y = reference.ppf(LEVELS, *shapes)
-    formulas = getattr(stats, name)._methods.formulas
+    formulas = methods_of(name).formulas
     for method in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"):
         found = getattr(formulas, method)(y, *shapes)
         np.testing.assert_allclose(found, getattr(reference, method)(y, *shapes), rtol=2e-9)
@@ -109,10 +116,10 @@ def test_derivatives_of_every_method_are_those_of_differences(name):
 def test_derivatives_of_discrete_distributions_are_those_of_differences(name):
     own, reference, shapes = getattr(stats, name), getattr(theirs, name), SHAPES[name]
     k = reference.ppf(LEVELS, *shapes) + 2
-    law = own._methods.law
-    real = [at for at, shape in enumerate(own._methods.shapes) if shape not in law.fixed]
+    law = methods_of(own.name).law
+    real = [at for at, shape in enumerate(methods_of(own.name).shapes) if shape not in law.fixed]
     for method in OF_COUNTS:
-        if not own._methods.formulas.known and "pmf" not in method:
+        if not methods_of(own.name).formulas.known and "pmf" not in method:
             continue
         whole = [k, *[np.full(4, value) for value in shapes], 2.0]
 
@@ -135,7 +142,7 @@ def test_derivatives_of_discrete_distributions_are_those_of_differences(name):
 def test_means_of_discrete_distributions(name):
     own, reference, shapes = getattr(stats, name), getattr(theirs, name), SHAPES[name]
     real = [
-        at for at, shape in enumerate(own._methods.shapes) if shape not in own._methods.law.fixed
+        at for at, shape in enumerate(methods_of(own.name).shapes) if shape not in methods_of(own.name).law.fixed
     ]
     for method in ("mean", "std", "entropy"):
         if name in ("betanbinom", "yulesimon", "zipf") and method == "entropy":
@@ -176,7 +183,7 @@ def test_moments_and_entropy(name):
             np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-7)
 
 
-WITH_KINKS = [n for n in CONTINUOUS if getattr(stats, n)._methods.law.kinks is not None]
+WITH_KINKS = [n for n in CONTINUOUS if CONTINUOUS[n].kinks is not None]
 
 
 @pytest.mark.part(3)
@@ -635,9 +642,12 @@ def test_slopes_at_the_far_side_keep_their_digits(name, method, shapes, point):
     np.testing.assert_allclose(found, density if method == "cdf" else -density, rtol=1e-12)
 
 
-def test_objects_are_pickled_by_name():
-    assert pickle.loads(pickle.dumps(stats.norm)) is stats.norm
-    assert pickle.loads(pickle.dumps(stats.norm(1.0))).mean() == 1.0
+def test_objects_are_pickled_and_copied():
+    for law in (stats.gamma, pickle.loads(pickle.dumps(stats.gamma)), copy.deepcopy(stats.gamma)):
+        assert grad(law.logpdf)(2.0, 3.0) == grad(stats.gamma.logpdf)(2.0, 3.0)
+    frozen = pickle.loads(pickle.dumps(stats.norm(1.0)))
+    assert frozen.mean() == 1.0
+    assert grad(frozen.logpdf)(2.0) == -1.0
 
 
 def test_whole_numbers_have_no_derivative():

@@ -5,6 +5,7 @@ Written by docs/scipy_stubs.py with SciPy 1.17: change that, not this.
 
 from tapegrad.scipy._kinds import Array
 from typing import Any
+from scipy.interpolate import BivariateSpline as BivariateSpline
 from scipy.interpolate import fitpack as fitpack
 from scipy.interpolate import fitpack2 as fitpack2
 from scipy.interpolate import interp2d as interp2d
@@ -39,7 +40,6 @@ from tapegrad.scipy.interpolate._univariate import InterpolatedUnivariateSpline 
 from tapegrad.scipy.interpolate._univariate import LSQUnivariateSpline as LSQUnivariateSpline
 from tapegrad.scipy.interpolate._univariate import UnivariateSpline as UnivariateSpline
 
-BivariateSpline: type[_Refused]
 LSQBivariateSpline: type[_Refused]
 LSQSphereBivariateSpline: type[_Refused]
 RectSphereBivariateSpline: type[_Refused]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tapegrad.scipy.stats._shared import LOG_2PI
 from tapegrad.scipy.stats._univariate import is_traced
 
 
-class gaussian_kde:
+class gaussian_kde(scipy.stats.gaussian_kde):
     """Density from points, as SciPy's gaussian_kde, with derivatives.
 
     By the points asked, the data set, the weights and the bandwidth: the covariance of the data
@@ -59,44 +60,16 @@ class gaussian_kde:
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
-        self._theirs: Any = None
-        if not is_traced(dataset, bw_method, weights):
-            self._theirs = scipy.stats.gaussian_kde(dataset, bw_method, weights)
-        self._set(dataset, weights)
-        self.set_bandwidth(bw_method)
-
-    def _set(self, dataset: Any, weights: Any) -> None:
-        dataset = lift(dataset)
-        dataset = np.asarray(dataset) if isinstance(dataset, (list, tuple)) else dataset
-        self.dataset = np.atleast_2d(dataset)
+        if not is_traced(dataset, weights):
+            super().__init__(dataset, bw_method, weights)
+            return
+        self.dataset = np.atleast_2d(_array(dataset))
         self.d, self.n = np.shape(self.dataset)
-        if weights is None:
-            self.weights = np.ones(self.n) / self.n
-        else:
-            weights = lift(weights)
-            weights = np.asarray(weights) if isinstance(weights, (list, tuple)) else weights
-            self.weights = weights / np.sum(weights)
-        self.neff = 1 / np.sum(self.weights**2)
-
-    def scotts_factor(self) -> Any:
-        """Return the bandwidth's factor by Scott's rule, neff^(-1 / (d + 4)).
-
-        Returns
-        -------
-        float
-            The factor.
-        """
-        return self.neff ** (-1 / (self.d + 4))
-
-    def silverman_factor(self) -> Any:
-        """Return the bandwidth's factor by Silverman's rule, (neff (d + 2) / 4)^(-1 / (d + 4)).
-
-        Returns
-        -------
-        float
-            The factor.
-        """
-        return (self.neff * (self.d + 2) / 4) ** (-1 / (self.d + 4))
+        if weights is not None:
+            weights = _array(weights)
+            self._weights = weights / np.sum(weights)
+            self._neff = 1 / np.sum(self._weights**2)
+        self.set_bandwidth(bw_method)
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
         """Set the factor of the bandwidth, as SciPy's method does.
@@ -106,25 +79,29 @@ class gaussian_kde:
         bw_method : {"scott", "silverman"}, number or callable, optional
             As of the class.
         """
-        if self._theirs is not None and not is_traced(bw_method):
-            self._theirs.set_bandwidth(bw_method)
+        if is_traced(bw_method):
+            self.covariance_factor = lambda: bw_method
+            self._compute_covariance()
         else:
-            self._theirs = None
-        if bw_method is None or (isinstance(bw_method, str) and bw_method == "scott"):
-            self.factor = self.scotts_factor()
-        elif isinstance(bw_method, str) and bw_method == "silverman":
-            self.factor = self.silverman_factor()
-        elif callable(bw_method) and not hasattr(bw_method, "shape"):
-            self.factor = bw_method(self)
-        else:
-            self.factor = bw_method
+            super().set_bandwidth(bw_method)
 
-    @property
-    def covariance(self) -> Any:
-        """The covariance of each kernel, shape (d, d)."""
+    def _compute_covariance(self) -> None:
+        if not is_traced(self.dataset, self.weights):
+            super()._compute_covariance()
+            return
         away = self.dataset - np.sum(self.dataset * self.weights, axis=1, keepdims=True)
         spread = (away * self.weights) @ away.T / (1 - np.sum(self.weights**2))
-        return spread * self.factor**2
+        self.factor = self.covariance_factor()
+        self.covariance = spread * self.factor**2
+        self.cho_cov = np.linalg.cholesky(self.covariance)
+
+    def _is_plain(self, *values: Any) -> bool:
+        return not is_traced(self.dataset, self.weights, self.cho_cov, *values)
+
+    @property
+    def inv_cov(self) -> Any:
+        """The inverse of the covariance."""
+        return super().inv_cov if self._is_plain() else np.linalg.inv(self.covariance)
 
     def logpdf(self, x: Any) -> Any:
         """Return the log of the density at points.
@@ -139,8 +116,8 @@ class gaussian_kde:
         array, shape (m,)
             The logs.
         """
-        if self._theirs is not None and not is_traced(x):
-            return self._theirs.logpdf(x)
+        if self._is_plain(x):
+            return super().logpdf(x)
         return self._log_density(x)
 
     def evaluate(self, points: Any) -> Any:
@@ -156,37 +133,20 @@ class gaussian_kde:
         array, shape (m,)
             The densities.
         """
-        if self._theirs is not None and not is_traced(points):
-            return self._theirs.evaluate(points)
+        if self._is_plain(points):
+            return super().evaluate(points)
         return np.exp(self._log_density(points))
 
     __call__ = evaluate
 
-    def pdf(self, x: Any) -> Any:
-        """Return the density at points: another name of `evaluate`.
-
-        Parameters
-        ----------
-        x : array_like, shape (d, m) or (m,)
-            The points.
-
-        Returns
-        -------
-        array, shape (m,)
-            The densities.
-        """
-        return self.evaluate(x)
-
     def _log_density(self, points: Any) -> Any:
-        points = lift(points)
-        points = np.asarray(points) if isinstance(points, (list, tuple)) else points
-        points = np.atleast_2d(points)
+        points = np.atleast_2d(_array(points))
         d, m = np.shape(points)
         if d != self.d and d == 1 and m == self.d:
             points = np.reshape(points, (self.d, 1))
         elif d != self.d:
             raise ValueError(f"points have dimension {d}, dataset has dimension {self.d}")
-        factor = np.linalg.cholesky(self.covariance)
+        factor = self.cho_cov
         data, at = np.linalg.solve(factor, self.dataset), np.linalg.solve(factor, points)
         square = np.sum((at[:, :, np.newaxis] - data[:, np.newaxis, :]) ** 2, axis=0)
         logs = -square / 2 + np.log(self.weights)
@@ -194,15 +154,34 @@ class gaussian_kde:
         norm = self.d * LOG_2PI / 2 + np.sum(np.log(np.diagonal(factor)))
         return np.log(np.sum(np.exp(logs - top), axis=1)) + top[:, 0] - norm
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if self._theirs is None:
+
+def _array(x: Any) -> Any:
+    x = lift(x)
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def _of_plain(name: str) -> Any:
+    theirs = getattr(scipy.stats.gaussian_kde, name)
+
+    @functools.wraps(theirs)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        others = [x.dataset for x in args if isinstance(x, scipy.stats.gaussian_kde)]
+        if not self._is_plain(*args, *kwargs.values(), *others):
             raise NotDifferentiableError(
                 f"scipy.stats.gaussian_kde.{name}: not differentiable. Pass "
                 "tapegrad.stop_gradient(dataset), or compute with evaluate and logpdf."
             )
-        return getattr(self._theirs, name)
+        out = theirs(self, *args, **kwargs)
+        if type(out) is scipy.stats.gaussian_kde:
+            out.__class__ = gaussian_kde
+        return out
 
+    return method
+
+
+for (
+    _name
+) in "integrate_gaussian integrate_box_1d integrate_box integrate_kde resample marginal".split():
+    setattr(gaussian_kde, _name, _of_plain(_name))
 
 __all__ = ["gaussian_kde"]

@@ -1,11 +1,12 @@
-"""The distributions of one variable: objects with SciPy's names, parameters and methods.
+"""The distributions of one variable: objects of classes that derive from SciPy's.
 
-Knows how SciPy calls its methods, free and frozen. What they are differentiated by is in
+Knows which methods have derivatives, free and frozen. What they are differentiated by is in
 `_methods.py` and in the tables of laws.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.stats
 
 from tapegrad import unsupported
 from tapegrad._core.values import are_untraced, innermost
-from tapegrad._errors import InputError
+from tapegrad._errors import InputError, NotDifferentiableError
 from tapegrad._tree import flatten
 from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, _real_line
 from tapegrad.scipy.stats._discrete_methods import DiscreteMethods
@@ -54,8 +55,10 @@ _REFUSED = {
     "support": "ends of a support: they are loc + scale * end",
 }
 
-_POINTS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "rvs")
-_OWN = (*_POINTS, "mean", "var", "std", "entropy", "_skewness", "_kurtosis")
+_MADE = (
+    *("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "rvs"),
+    *("mean", "var", "std", "entropy"),
+)
 
 
 def is_traced(*values: Any, **named: Any) -> bool:
@@ -82,7 +85,7 @@ class Distribution:
     np.float64(0.5)
     """
 
-    if TYPE_CHECKING:  # what `__getattr__` makes
+    if TYPE_CHECKING:  # which SciPy's classes have
         pdf: Elementwise
         logpdf: Elementwise
         pmf: Elementwise
@@ -98,75 +101,42 @@ class Distribution:
         std: Elementwise
         entropy: Elementwise
 
-    def __init__(self, theirs: Any) -> None:
-        self._theirs = theirs
-        self.__doc__ = theirs.__doc__
-        name = theirs.name
-        law = CONTINUOUS[name] if name in CONTINUOUS else DISCRETE.get(name)
-        continuous = isinstance(theirs, scipy.stats.rv_continuous)
-        self._methods: Methods | None = None
-        if law is not None:
-            self._methods = (ContinuousMethods if continuous else DiscreteMethods)(theirs, law)
-
-    def __getattr__(self, name: str) -> Any:
-        """A method, made when it is asked for; other attributes are those of SciPy's object."""
-        if name.startswith("__") or name in ("_theirs", "_methods"):
-            raise AttributeError(name)
-        made = self._made(name)
-        if made is None:
-            made = getattr(self._theirs, name)
-        if callable(made):
-            made = vars(self).setdefault(name, made)
-        return made
-
-    def _made(self, name: str) -> Any:
-        theirs, methods = self._theirs, self._methods
-        is_own = name in _OWN and (name.startswith("_") or hasattr(theirs, name))
-        if methods is not None and is_own:
-            return methods.make(name)
-        reason = _REFUSED.get(name)
-        if methods is None and is_own:
-            reason = WITHOUT.get(theirs.name, "tapegrad knows no formula for it")
-        if reason is None or name.startswith("_"):
-            return None
-        made = named(getattr(theirs, name), theirs.name, name)
-        unsupported(made, reason=reason)
-        return made
-
-    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
-        return Frozen(self, args, kwds)
-
     def freeze(self, *args: Any, **kwds: Any) -> Frozen:
         """The distribution with its parameters given."""
-        return Frozen(self, args, kwds)
-
-    def __reduce__(self) -> Any:
-        return _by_name, (self._theirs.name,)
+        kind = DiscreteFrozen if self._is_discrete else ContinuousFrozen
+        return kind(self, *args, **kwds)
 
     def __repr__(self) -> str:
-        return f"<tapegrad.scipy.stats.{self._theirs.name}>"
+        return f"<tapegrad.scipy.stats.{self.name}>"
 
-    def median(self, *args: Any, **kwds: Any) -> Any:
-        return self.ppf(0.5, *args, **kwds)
+    def _rule(self, method: str) -> Any:
+        """The method as a primitive."""
+        theirs = _THEIRS.get(self.name)
+        if type(self) is not _CLASSES.get(type(theirs)) or (self.a, self.b) != (theirs.a, theirs.b):
+            raise NotDifferentiableError(
+                f"scipy.stats.{self.name}.{method}: not differentiable (tapegrad knows no formula "
+                f"for it: {type(self).__name__} derives from a class of SciPy's, or has another "
+                "support)."
+            )
+        return _rule(self.name, method)
 
     def interval(self, confidence: Any, *args: Any, **kwds: Any) -> Any:
         """The ends of an interval of equal tails that has this probability."""
         if not is_traced(confidence, *args, **kwds):
-            return self._theirs.interval(confidence, *args, **kwds)
+            return super().interval(confidence, *args, **kwds)
         lower, upper = (1.0 - confidence) / 2, (1.0 + confidence) / 2
         return self.ppf(lower, *args, **kwds), self.ppf(upper, *args, **kwds)
 
     def stats(self, *args: Any, **kwds: Any) -> Any:
         """Mean, variance, skewness and excess kurtosis, by the letters in `moments=`."""
         if not is_traced(*args, **kwds):
-            return self._theirs.stats(*args, **kwds)
-        count = len(self._theirs.shapes.split(",")) if self._theirs.shapes else 0
-        parameters = count + (1 if self._is_discrete else 2)
+            return super().stats(*args, **kwds)
+        parameters = self.numargs + (1 if self._is_discrete else 2)
         letters = kwds.pop("moments", args[parameters] if len(args) > parameters else "mv")
         args = args[:parameters]
         kinds = {"m": "mean", "v": "var", "s": "_skewness", "k": "_kurtosis"}
         found = tuple(
-            getattr(self, kind)(*args, **kwds)
+            self._rule(kind)(*args, **kwds)
             for letter, kind in kinds.items()
             if letter in letters
         )
@@ -174,15 +144,15 @@ class Distribution:
 
     @property
     def _is_discrete(self) -> bool:
-        return isinstance(self._theirs, scipy.stats.rv_discrete)
+        return isinstance(self, scipy.stats.rv_discrete)
 
     def moment(self, order: Any, *args: Any, **kwds: Any) -> Any:
         """The moment of this order about zero, for orders 0 to 4."""
         if not is_traced(order, *args, **kwds):
-            return self._theirs.moment(order, *args, **kwds)
+            return super().moment(order, *args, **kwds)
         if not isinstance(order, (int, np.integer)) or not 0 <= order <= 4:
             raise InputError(
-                f"scipy.stats.{self._theirs.name}.moment: expected an order of 0 to 4 with traced "
+                f"scipy.stats.{self.name}.moment: expected an order of 0 to 4 with traced "
                 f"parameters, got {order!r}. Other moments are integrals of x**order * pdf(x)."
             )
         if order == 0:
@@ -194,24 +164,24 @@ class Distribution:
         second = variance + mean**2
         if order == 2:
             return second
-        third = self._skewness(*args, **kwds) * variance**1.5
+        third = self._rule("_skewness")(*args, **kwds) * variance**1.5
         if order == 3:
             return third + 3 * mean * variance + mean**3
-        fourth = (self._kurtosis(*args, **kwds) + 3) * variance**2
+        fourth = (self._rule("_kurtosis")(*args, **kwds) + 3) * variance**2
         return fourth + 4 * mean * third + 6 * mean**2 * variance + mean**4
 
     def nnlf(self, theta: Any, x: Any) -> Any:
         """The negative of the log-likelihood of data x; theta holds shapes, loc and scale."""
         if not is_traced(theta, x):
-            return self._theirs.nnlf(theta, x)
+            return super().nnlf(theta, x)
         density = self.logpmf if self._is_discrete else self.logpdf
         return -np.sum(density(np.ravel(x), *theta))
 
 
 class Frozen:
-    """A distribution with its parameters, which may be traced: its methods take points alone."""
+    """First base of SciPy's classes of distributions with parameters, which may be traced."""
 
-    if TYPE_CHECKING:  # what `__getattr__` makes
+    if TYPE_CHECKING:  # which SciPy's classes have
         pdf: Elementwise
         logpdf: Elementwise
         pmf: Elementwise
@@ -227,61 +197,93 @@ class Frozen:
         std: Elementwise
         median: Elementwise
         entropy: Elementwise
+        random_state: Any
 
-    def __init__(self, dist: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
-        self.dist, self.args, self.kwds = dist, args, kwds
-        self._frozen = None if is_traced(*args, **kwds) else dist._theirs(*args, **kwds)
+        def rvs(self, size: Any = None, random_state: Any = None) -> Any: ...
+        def interval(self, confidence: Any = None) -> Any: ...
+        def moment(self, order: Any = None) -> Any: ...
+        def stats(self, moments: str = "mv") -> Any: ...
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in ("dist", "args", "kwds"):
-            raise AttributeError(name)
-        if name in _POINTS:
-            return self._of_points(name)
-        if self._frozen is not None:
-            return getattr(self._frozen, name)
-        method = getattr(self.dist, name)
-        if not callable(method):
-            return method
-        return lambda *args, **kwds: method(*args, *self.args, **{**self.kwds, **kwds})
-
-    def _of_points(self, name: str) -> Any:
-        method = getattr(self.dist, name)
-        if name == "rvs":
-            return self._draw
-        return lambda x: method(x, *self.args, **self.kwds)
-
-    def _draw(self, size: Any = None, random_state: Any = None) -> Any:
-        if self._frozen is not None:
-            return self._frozen.rvs(size=size, random_state=random_state)
-        return self.dist.rvs(*self.args, **self.kwds, size=size, random_state=random_state)
-
-    def interval(self, confidence: Any) -> Any:
-        return self.dist.interval(confidence, *self.args, **self.kwds)
-
-    def moment(self, order: int) -> Any:
-        return self.dist.moment(order, *self.args, **self.kwds)
-
-    def stats(self, moments: str = "mv") -> Any:
-        return self.dist.stats(*self.args, **self.kwds, moments=moments)
-
-    def __reduce__(self) -> Any:
-        return Frozen, (self.dist, self.args, self.kwds)
+    def __init__(self, dist: Any, *args: Any, **kwds: Any) -> None:
+        if not is_traced(*args, **kwds):
+            super().__init__(dist, *args, **kwds)
+            return
+        # A copy, for a random state of its own: SciPy makes one anew, which takes long.
+        own = object.__new__(type(dist))
+        vars(own).update(vars(dist), _random_state=np.random.mtrand._rand)
+        if (seed := dist._ctor_param.get("seed")) is not None:
+            own.random_state = seed
+        self.dist, self.args, self.kwds, self.a, self.b = own, args, kwds, own.a, own.b
 
     def __repr__(self) -> str:
         return f"<frozen {self.dist!r}>"
 
 
+class ContinuousFrozen(Frozen, type(scipy.stats.norm())):
+    """A continuous distribution with its parameters."""
+
+
+class DiscreteFrozen(Frozen, type(scipy.stats.poisson(1.0))):
+    """A discrete distribution with its parameters."""
+
+
+@functools.cache
+def methods_of(name: str) -> Methods | None:
+    """The methods of the distribution of a name, by its law; None without one."""
+    law = CONTINUOUS[name] if name in CONTINUOUS else DISCRETE.get(name)
+    if law is None:
+        return None
+    continuous = isinstance(_THEIRS[name], scipy.stats.rv_continuous)
+    return (ContinuousMethods if continuous else DiscreteMethods)(_THEIRS[name], law)
+
+
+@functools.cache
+def _rule(name: str, method: str) -> Any:
+    """A method of the distribution of a name, as a primitive."""
+    methods, reason = methods_of(name), _REFUSED.get(method)
+    if reason is None and methods is not None:
+        return methods.make(method)
+    made = named(getattr(_THEIRS[name], method), name, method)
+    unsupported(made, reason=reason or WITHOUT.get(name, "tapegrad knows no formula for it"))
+    return made
+
+
+def _method(theirs: Any, name: str) -> Any:
+    """A method of a class of SciPy's, which takes traced values too."""
+
+    @functools.wraps(theirs)
+    def method(self: Any, *args: Any, **kwds: Any) -> Any:
+        if not is_traced(*args, **kwds):
+            return theirs(self, *args, **kwds)
+        if name == "rvs":
+            kwds.setdefault("random_state", self._random_state)
+        return self._rule(name)(*args, **kwds)
+
+    return method
+
+
+def _derived(theirs: type) -> type:
+    """The class of a distribution of SciPy's, with derivatives."""
+    made = _CLASSES.get(theirs)
+    if made is None:
+        names = [name for name in (*_MADE, *_REFUSED) if hasattr(theirs, name)]
+        methods = {name: _method(getattr(theirs, name), name) for name in names}
+        contents = {"__module__": __name__, "__doc__": theirs.__doc__, **methods}
+        made = type(theirs.__name__, (Distribution, theirs), contents)
+        globals()[theirs.__name__] = _CLASSES[theirs] = made  # where pickle looks
+    return made
+
+
+_CLASSES: dict[type, type] = {}
+_THEIRS: dict[str, Any] = {}
 DISTRIBUTIONS: dict[str, Distribution] = {}
-
-
-def _by_name(name: str) -> Distribution:
-    return DISTRIBUTIONS[name]
-
 
 for _name in dir(scipy.stats):
     _found = getattr(scipy.stats, _name)
     if isinstance(_found, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
-        DISTRIBUTIONS[_name] = Distribution(_found)
+        _THEIRS[_found.name] = _found
+        DISTRIBUTIONS[_name] = object.__new__(_derived(type(_found)))
+        DISTRIBUTIONS[_name].__setstate__(_found.__getstate__())
 
 __all__ = [
     "CONTINUOUS",
@@ -291,4 +293,5 @@ __all__ = [
     "Distribution",
     "Frozen",
     "is_traced",
+    "methods_of",
 ]

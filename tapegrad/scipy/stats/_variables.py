@@ -108,7 +108,7 @@ class Variable:
             return excess if kwds.get("convention") == "excess" else excess + 3
         raise NotDifferentiableError(
             f"scipy.stats.{self._kind.__name__}.{name}: this call is not differentiable. Use "
-            f"tapegrad.scipy.stats.{self._dist._theirs.name}, or pass tapegrad.stop_gradient(...) "
+            f"tapegrad.scipy.stats.{self._dist.name}, or pass tapegrad.stop_gradient(...) "
             "of what is a constant."
         )
 
@@ -243,10 +243,11 @@ def make_distribution(dist: Any) -> Any:
     >>> round(float(tapegrad.grad(lambda a: Gamma(a=a).logpdf(1.0))(2.0)), 6)
     -0.422784
     """
-    theirs = getattr(dist, "_theirs", dist)
-    kind = scipy.stats.make_distribution(theirs)
-    own = DISTRIBUTIONS.get(getattr(theirs, "name", None) or "")
-    if own is None or own._theirs is not theirs:
+    name = getattr(dist, "name", None) or ""
+    theirs, own = getattr(scipy.stats, name, None), DISTRIBUTIONS.get(name)
+    known = own is not None and (dist is own or dist is theirs)
+    kind = scipy.stats.make_distribution(theirs if known else dist)
+    if not known:
         return kind
     names = tuple(theirs.shapes.replace(" ", "").split(",")) if theirs.shapes else ()
     return _class(kind, own, names, dict)

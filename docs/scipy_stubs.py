@@ -182,8 +182,8 @@ def declaration(module: str, name: str, found: Any) -> Iterator[str]:
             yield f"{name}: type[{base.__name__}]"
     elif inspect.isclass(found):
         yield f"from scipy.{module} import {name} as {name}"
-    elif not callable(found) or type(found).__module__.startswith("tapegrad.scipy.stats"):
-        kind = type(found)
+    elif not callable(found) or kind_of(found).__module__.startswith("tapegrad.scipy.stats"):
+        kind = kind_of(found)
         if kind.__module__.startswith("tapegrad."):
             yield f"{name}: {kind.__name__}"
         else:
@@ -197,6 +197,14 @@ def declaration(module: str, name: str, found: Any) -> Iterator[str]:
     else:
         result = result_of(module, name)
         yield f"def {name}(*args: Any, **kwargs: Any) -> {result}: ..."
+
+
+def kind_of(found: Any) -> type:
+    """The class of a value, or the base of it that a class statement of ours makes."""
+    kinds = type(found).__mro__
+    ours = (kind for kind in kinds if kind.__module__.startswith("tapegrad."))
+    written = (kind for kind in ours if is_written(kind.__module__, kind.__name__))
+    return next(written, kinds[0])
 
 
 def has_signature(found: Any) -> bool:
@@ -229,7 +237,7 @@ def stub(module: str) -> str:
     imports, lines, kinds = [], [], set()
     for name in names_of(module):
         found = getattr(ours, name)
-        kind = type(found)
+        kind = kind_of(found)
         if kind.__module__.startswith("tapegrad.scipy.stats"):
             kinds.add(f"from {kind.__module__} import {kind.__name__}")
         for line in declaration(module, name, found):

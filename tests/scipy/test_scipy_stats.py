@@ -142,7 +142,9 @@ def test_derivatives_of_discrete_distributions_are_those_of_differences(name):
 def test_means_of_discrete_distributions(name):
     own, reference, shapes = getattr(stats, name), getattr(theirs, name), SHAPES[name]
     real = [
-        at for at, shape in enumerate(methods_of(own.name).shapes) if shape not in methods_of(own.name).law.fixed
+        at
+        for at, shape in enumerate(methods_of(own.name).shapes)
+        if shape not in methods_of(own.name).law.fixed
     ]
     for method in ("mean", "std", "entropy"):
         if name in ("betanbinom", "yulesimon", "zipf") and method == "entropy":

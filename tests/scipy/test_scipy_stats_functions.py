@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -356,6 +357,106 @@ def test_what_distributions_of_vectors_refuse():
         grad(lambda x: stats.multivariate_normal.cdf(x, M3, C3))(A[0])
     with pytest.raises(NotDifferentiableError, match=r"multinomial.rvs.*whole numbers"):
         grad(lambda p: np.sum(stats.multinomial.rvs(4, p)))(SHARES)
+
+
+# --- plain objects are SciPy's -----------------------------------------------------------------
+
+
+def state(L, name, *args):
+    """Draws of a law that has a state, and of the same law frozen."""
+    law = copy.deepcopy(getattr(L, name))
+    law.random_state = 1234
+    frozen, seeded = law(*args), law(*args, seed=7) if "multi" in name else law(*args)
+    frozen.random_state = 12
+    drawn = [law.rvs(*args), law.rvs(*args), frozen.rvs(3), frozen.rvs(3)]
+    if "multi" in name:
+        drawn += [seeded.rvs(2), seeded.rvs(2)]
+    np.random.seed(5)  # noqa: NPY002 - what SciPy reads
+    return [*drawn, getattr(L, name)(*args).rvs(3), getattr(L, name).rvs(*args)]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("norm", (1.0, 2.0)),
+        ("poisson", (3.0,)),
+        ("gamma", (2.0,)),
+        ("multivariate_normal", (A[0], np.eye(3))),
+        ("multivariate_t", (A[0], np.eye(3), 4.0)),
+        ("multinomial", (9, P[:3] / P[:3].sum())),
+    ],
+)
+def test_random_states_are_scipys(name, args):
+    for own, expected in zip(state(stats, name, *args), state(theirs, name, *args), strict=True):
+        np.testing.assert_array_equal(own, expected)
+
+
+def test_the_state_of_a_frozen_law_with_traced_parameters():
+    def draws(m):
+        law, other = stats.norm(m, 2.0), stats.multivariate_normal(np.ones(2) * m, seed=3)
+        law.random_state = 12
+        return np.concatenate([law.rvs(2), law.rvs(2), other.rvs(), other.rvs()])
+
+    value, slope = jvp(draws, (1.0,), (1.0,))
+    np.testing.assert_allclose(value, draws(1.0), rtol=1e-15)
+    np.testing.assert_allclose(slope, 1.0)
+
+
+def test_classes_are_derived_from_scipys():
+    assert isinstance(stats.norm, theirs.rv_continuous)
+    assert issubclass(type(stats.poisson), theirs.rv_discrete)
+    assert isinstance(stats.norm(1.0), type(theirs.norm(1.0)))
+    assert isinstance(stats.poisson(1.0), type(theirs.poisson(1.0)))
+    covariance = np.eye(2)
+    own, plain = (L.multivariate_normal(np.ones(2), covariance) for L in (stats, theirs))
+    assert isinstance(own, type(plain))
+    assert np.array_equal(own.cov, plain.cov)
+    assert stats.norm(1.0, 2.0).ppf(q=0.3) == theirs.norm(1.0, 2.0).ppf(q=0.3)
+    assert (stats.norm(3.0).dist.name, stats.norm(3.0).args) == ("norm", (3.0,))
+    data = np.array([0.3, 1.2, 2.9, 0.4, 1.1])
+    for name in ("norm", "expon", "rayleigh"):
+        own, plain = getattr(stats, name), getattr(theirs, name)
+        assert own.fit(data) == plain.fit(data)
+        assert own.fit(data, method="mm") == plain.fit(data, method="mm")
+        assert super(type(own), own).fit(data) == super(type(plain), plain).fit(data)
+    with pytest.raises(TypeError) as plain:
+        theirs.norm.pdf()
+    with pytest.raises(TypeError) as own:
+        stats.norm.pdf()
+    assert str(own.value) == str(plain.value)
+    for function in ("kstest", "ks_1samp", "ppcc_max"):
+        extra = {"dist": stats.tukeylambda} if function == "ppcc_max" else {"cdf": stats.norm.cdf}
+        if function == "ppcc_max":
+            want = theirs.ppcc_max(data, dist=theirs.tukeylambda)
+        else:
+            want = getattr(theirs, function)(data, theirs.norm.cdf)
+        assert getattr(stats, function)(data, **extra) == want
+    fits = [L.goodness_of_fit(L.norm, data, n_mc_samples=9, rng=1).pvalue for L in (stats, theirs)]
+    assert fits[0] == fits[1]
+
+
+def test_hooks_of_classes_derived_from_ours():
+    def kernels(L):
+        class Narrow(L.gaussian_kde):
+            def covariance_factor(self):
+                return 0.1
+
+        return Narrow([1.0, 2.0, 3.5])
+
+    def law(L):
+        class Doubled(type(L.norm)):
+            def _pdf(self, x):
+                return 2 * super()._pdf(x)
+
+        return Doubled(name="doubled")
+
+    assert kernels(stats)(1.3) == kernels(theirs)(1.3)
+    h = 1e-6
+    difference = (kernels(theirs)(1.3 + h) - kernels(theirs)(1.3 - h)) / (2 * h)
+    np.testing.assert_allclose(grad(lambda x: kernels(stats)(x)[0])(1.3), difference[0], rtol=1e-8)
+    assert law(stats).pdf(0.3) == law(theirs).pdf(0.3)
+    with pytest.raises(NotDifferentiableError, match="Doubled derives"):
+        grad(law(stats).pdf)(0.3)
 
 
 # --- kernel densities and random variables ----------------------------------------------------

@@ -6,6 +6,7 @@ Written by docs/scipy_stubs.py with SciPy 1.17: change that, not this.
 from numpy.typing import ArrayLike
 from tapegrad.scipy._kinds import Array
 from tapegrad.scipy.stats._multivariate import Multivariate
+from tapegrad.scipy.stats._univariate import Continuous
 from tapegrad.scipy.stats._univariate import Distribution
 from typing import Any, overload
 import numpy as np
@@ -47,7 +48,7 @@ def alexandergovern(
     axis: Any = 0,
     keepdims: bool = False,
 ) -> Any: ...
-alpha: Distribution
+alpha: Continuous
 def anderson(x: Any, dist: Any = 'norm', *, method: Any = None) -> Any: ...
 def anderson_ksamp(
     samples: Any,
@@ -56,7 +57,7 @@ def anderson_ksamp(
     variant: Any = ...,
     method: Any = None,
 ) -> Any: ...
-anglit: Distribution
+anglit: Continuous
 def ansari(
     x: Any,
     y: Any,
@@ -66,8 +67,8 @@ def ansari(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-arcsine: Distribution
-argus: Distribution
+arcsine: Continuous
+argus: Continuous
 def barnard_exact(
     table: Any,
     alternative: Any = 'two-sided',
@@ -82,10 +83,10 @@ def bartlett(
 ) -> Any: ...
 def bayes_mvs(data: Any, alpha: Any = 0.9) -> Any: ...
 bernoulli: Distribution
-beta: Distribution
+beta: Continuous
 betabinom: Distribution
 betanbinom: Distribution
-betaprime: Distribution
+betaprime: Continuous
 def binned_statistic(
     x: Any,
     values: Any,
@@ -149,7 +150,7 @@ def boxcox_normmax(
     ymax: Any = ...,
 ) -> Any: ...
 def boxcox_normplot(x: Any, la: Any, lb: Any, plot: Any = None, N: Any = 80) -> Any: ...
-bradford: Distribution
+bradford: Continuous
 def brunnermunzel(
     x: Any,
     y: Any,
@@ -160,10 +161,10 @@ def brunnermunzel(
     axis: Any = 0,
     keepdims: bool = False,
 ) -> Any: ...
-burr: Distribution
-burr12: Distribution
+burr: Continuous
+burr12: Continuous
 def bws_test(x: Any, y: Any, *, alternative: Any = 'two-sided', method: Any = None) -> Any: ...
-cauchy: Distribution
+cauchy: Continuous
 def chatterjeexi(
     x: Any,
     y: Any,
@@ -174,8 +175,8 @@ def chatterjeexi(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-chi: Distribution
-chi2: Distribution
+chi: Continuous
+chi2: Continuous
 def chi2_contingency(
     observed: Any,
     correction: bool = True,
@@ -230,7 +231,7 @@ def combine_pvalues(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-cosine: Distribution
+cosine: Continuous
 def cramervonmises(
     rvs: Any,
     cdf: Any,
@@ -249,7 +250,7 @@ def cramervonmises_2samp(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-crystalball: Distribution
+crystalball: Continuous
 def cumfreq(
     a: Any,
     numbins: Any = 10,
@@ -263,7 +264,7 @@ def describe(
     bias: bool = True,
     nan_policy: Any = 'propagate',
 ) -> Any: ...
-dgamma: Distribution
+dgamma: Continuous
 def differential_entropy(
     values: Any,
     *,
@@ -278,7 +279,7 @@ def directional_stats(samples: Any, *, axis: Any = 0, normalize: bool = True) ->
 dirichlet: Multivariate
 dirichlet_multinomial: Multivariate
 dlaplace: Distribution
-dpareto_lognorm: Distribution
+dpareto_lognorm: Continuous
 def dunnett(
     *samples: Any,
     control: Any,
@@ -286,7 +287,7 @@ def dunnett(
     rng: Any = None,
     random_state: Any = None,
 ) -> Any: ...
-dweibull: Distribution
+dweibull: Continuous
 def ecdf(sample: Any) -> Any: ...
 def energy_distance(
     u_values: Any,
@@ -312,14 +313,14 @@ def epps_singleton_2samp(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-erlang: Distribution
+erlang: Continuous
 def exp(X: Any, /) -> Any: ...
 def expectile(a: Any, alpha: Any = 0.5, *, weights: Any = None) -> Any: ...
-expon: Distribution
-exponnorm: Distribution
-exponpow: Distribution
-exponweib: Distribution
-f: Distribution
+expon: Continuous
+exponnorm: Continuous
+exponpow: Continuous
+exponweib: Continuous
+f: Continuous
 def f_oneway(
     *samples: Any,
     axis: Any = 0,
@@ -328,9 +329,9 @@ def f_oneway(
     keepdims: bool = False,
 ) -> Any: ...
 def false_discovery_control(ps: Any, *, axis: Any = 0, method: Any = 'bh') -> Array: ...
-fatiguelife: Distribution
+fatiguelife: Continuous
 def fisher_exact(table: Any, alternative: Any = None, *, method: Any = None) -> Any: ...
-fisk: Distribution
+fisk: Continuous
 def fit(
     dist: Any,
     data: Any,
@@ -348,27 +349,27 @@ def fligner(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-foldcauchy: Distribution
-foldnorm: Distribution
+foldcauchy: Continuous
+foldnorm: Continuous
 def friedmanchisquare(
     *samples: Any,
     axis: Any = 0,
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-gamma: Distribution
-gausshyper: Distribution
-genexpon: Distribution
-genextreme: Distribution
-gengamma: Distribution
-genhalflogistic: Distribution
-genhyperbolic: Distribution
-geninvgauss: Distribution
-genlogistic: Distribution
-gennorm: Distribution
-genpareto: Distribution
+gamma: Continuous
+gausshyper: Continuous
+genexpon: Continuous
+genextreme: Continuous
+gengamma: Continuous
+genhalflogistic: Continuous
+genhyperbolic: Continuous
+geninvgauss: Continuous
+genlogistic: Continuous
+gennorm: Continuous
+genpareto: Continuous
 geom: Distribution
-gibrat: Distribution
+gibrat: Continuous
 def gmean(
     a: Any,
     axis: Any = 0,
@@ -378,7 +379,7 @@ def gmean(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-gompertz: Distribution
+gompertz: Continuous
 def goodness_of_fit(
     dist: Any,
     data: Any,
@@ -399,13 +400,13 @@ def gstd(
     keepdims: bool = False,
     nan_policy: Any = 'propagate',
 ) -> Any: ...
-gumbel_l: Distribution
-gumbel_r: Distribution
+gumbel_l: Continuous
+gumbel_r: Continuous
 def gzscore(a: Any, *, axis: Any = 0, ddof: Any = 0, nan_policy: Any = 'propagate') -> Array: ...
-halfcauchy: Distribution
-halfgennorm: Distribution
-halflogistic: Distribution
-halfnorm: Distribution
+halfcauchy: Continuous
+halfgennorm: Continuous
+halflogistic: Continuous
+halfnorm: Continuous
 def hmean(
     a: Any,
     axis: Any = 0,
@@ -416,10 +417,10 @@ def hmean(
     keepdims: bool = False,
 ) -> Any: ...
 hypergeom: Distribution
-hypsecant: Distribution
-invgamma: Distribution
-invgauss: Distribution
-invweibull: Distribution
+hypsecant: Continuous
+invgamma: Continuous
+invgauss: Continuous
+invweibull: Continuous
 invwishart: Multivariate
 def iqr(
     x: Any,
@@ -430,7 +431,7 @@ def iqr(
     interpolation: Any = 'linear',
     keepdims: bool = False,
 ) -> Any: ...
-irwinhall: Distribution
+irwinhall: Continuous
 def jarque_bera(
     x: Any,
     *,
@@ -438,11 +439,11 @@ def jarque_bera(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-jf_skew_t: Distribution
-johnsonsb: Distribution
-johnsonsu: Distribution
-kappa3: Distribution
-kappa4: Distribution
+jf_skew_t: Continuous
+johnsonsb: Continuous
+johnsonsu: Continuous
+kappa3: Continuous
+kappa4: Continuous
 def kendalltau(
     x: Any,
     y: Any,
@@ -481,7 +482,7 @@ def ks_2samp(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-ksone: Distribution
+ksone: Continuous
 def kstat(
     data: Any,
     n: Any = 2,
@@ -510,8 +511,8 @@ def kstest(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-kstwo: Distribution
-kstwobign: Distribution
+kstwo: Continuous
+kstwobign: Continuous
 def kurtosis(
     a: Any,
     axis: Any = 0,
@@ -529,9 +530,9 @@ def kurtosistest(
     *,
     keepdims: bool = False,
 ) -> Any: ...
-landau: Distribution
-laplace: Distribution
-laplace_asymmetric: Distribution
+landau: Continuous
+laplace: Continuous
+laplace_asymmetric: Continuous
 def levene(
     *samples: Any,
     center: Any = 'median',
@@ -540,9 +541,9 @@ def levene(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-levy: Distribution
-levy_l: Distribution
-levy_stable: Distribution
+levy: Continuous
+levy_l: Continuous
+levy_stable: Continuous
 def linregress(
     x: Any,
     y: Any,
@@ -563,14 +564,14 @@ def lmoment(
     keepdims: bool = False,
 ) -> Any: ...
 def log(X: Any, /) -> Any: ...
-loggamma: Distribution
-logistic: Distribution
-loglaplace: Distribution
-lognorm: Distribution
+loggamma: Continuous
+logistic: Continuous
+loglaplace: Continuous
+lognorm: Continuous
 def logrank(x: Any, y: Any, alternative: Any = 'two-sided') -> Any: ...
 logser: Distribution
-loguniform: Distribution
-lomax: Distribution
+loguniform: Continuous
+lomax: Continuous
 def make_distribution(dist: Any) -> Any: ...
 def mannwhitneyu(
     x: Any,
@@ -585,7 +586,7 @@ def mannwhitneyu(
 ) -> Any: ...
 matrix_normal: Multivariate
 matrix_t: Multivariate
-maxwell: Distribution
+maxwell: Continuous
 def median_abs_deviation(
     x: Any,
     axis: Any = 0,
@@ -602,7 +603,7 @@ def median_test(
     lambda_: Any = 1,
     nan_policy: Any = 'propagate',
 ) -> Any: ...
-mielke: Distribution
+mielke: Continuous
 def mode(a: Any, axis: Any = 0, nan_policy: Any = 'propagate', keepdims: bool = False) -> Any: ...
 def moment(
     a: Any,
@@ -633,7 +634,7 @@ def mood(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-moyal: Distribution
+moyal: Continuous
 multinomial: Multivariate
 def multiscale_graphcorr(
     x: Any,
@@ -648,15 +649,15 @@ multivariate_hypergeom: Multivariate
 multivariate_normal: Multivariate
 multivariate_t: Multivariate
 def mvsdist(data: Any) -> Any: ...
-nakagami: Distribution
+nakagami: Continuous
 nbinom: Distribution
-ncf: Distribution
+ncf: Continuous
 nchypergeom_fisher: Distribution
 nchypergeom_wallenius: Distribution
-nct: Distribution
-ncx2: Distribution
+nct: Continuous
+ncx2: Continuous
 nhypergeom: Distribution
-norm: Distribution
+norm: Continuous
 normal_inverse_gamma: Multivariate
 def normaltest(
     a: Any,
@@ -665,7 +666,7 @@ def normaltest(
     *,
     keepdims: bool = False,
 ) -> Any: ...
-norminvgauss: Distribution
+norminvgauss: Continuous
 def obrientransform(*samples: Any) -> Array: ...
 def order_statistic(X: Any, /, *, r: Any, n: Any) -> Any: ...
 def ortho_group(dim: Any = None, seed: Any = None) -> Any: ...
@@ -675,8 +676,8 @@ def page_trend_test(
     predicted_ranks: Any = None,
     method: Any = 'auto',
 ) -> Any: ...
-pareto: Distribution
-pearson3: Distribution
+pareto: Continuous
+pearson3: Continuous
 def pearsonr(
     x: Any,
     y: Any,
@@ -755,9 +756,9 @@ def power_divergence(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-powerlaw: Distribution
-powerlognorm: Distribution
-powernorm: Distribution
+powerlaw: Continuous
+powerlognorm: Continuous
+powernorm: Continuous
 def ppcc_max(x: Any, brack: Any = ..., dist: Any = 'tukeylambda') -> Any: ...
 def ppcc_plot(
     x: Any,
@@ -810,18 +811,18 @@ def ranksums(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-rayleigh: Distribution
-rdist: Distribution
-recipinvgauss: Distribution
-reciprocal: Distribution
-rel_breitwigner: Distribution
+rayleigh: Continuous
+rdist: Continuous
+recipinvgauss: Continuous
+reciprocal: Continuous
+rel_breitwigner: Continuous
 def relfreq(
     a: Any,
     numbins: Any = 10,
     defaultreallimits: Any = None,
     weights: Any = None,
 ) -> Any: ...
-rice: Distribution
+rice: Continuous
 def scoreatpercentile(
     a: Any,
     per: Any,
@@ -837,7 +838,7 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Any: ...
-semicircular: Distribution
+semicircular: Continuous
 def shapiro(
     x: Any,
     *,
@@ -864,8 +865,8 @@ def skew(
     *,
     keepdims: bool = False,
 ) -> Any: ...
-skewcauchy: Distribution
-skewnorm: Distribution
+skewcauchy: Continuous
+skewnorm: Continuous
 def skewtest(
     a: Any,
     axis: Any = 0,
@@ -903,8 +904,8 @@ def spearmanrho(
     keepdims: bool = False,
 ) -> Any: ...
 def special_ortho_group(dim: Any = None, seed: Any = None) -> Any: ...
-studentized_range: Distribution
-t: Distribution
+studentized_range: Continuous
+t: Continuous
 def theilslopes(
     y: Any,
     x: Any = None,
@@ -943,8 +944,8 @@ def tmin(
     *,
     keepdims: bool = False,
 ) -> Any: ...
-trapezoid: Distribution
-triang: Distribution
+trapezoid: Continuous
+triang: Continuous
 def trim1(a: Any, proportiontocut: Any, tail: Any = 'right', axis: Any = 0) -> Array: ...
 def trim_mean(
     a: Any,
@@ -956,10 +957,10 @@ def trim_mean(
 ) -> Any: ...
 def trimboth(a: Any, proportiontocut: Any, axis: Any = 0) -> Array: ...
 def truncate(X: Any, lb: Any = ..., ub: Any = ...) -> Any: ...
-truncexpon: Distribution
-truncnorm: Distribution
-truncpareto: Distribution
-truncweibull_min: Distribution
+truncexpon: Continuous
+truncnorm: Continuous
+truncpareto: Continuous
+truncweibull_min: Continuous
 def tsem(
     a: Any,
     limits: Any = None,
@@ -1021,7 +1022,7 @@ def ttest_rel(
     keepdims: bool = False,
 ) -> Any: ...
 def tukey_hsd(*args: Any, equal_var: bool = True) -> Any: ...
-tukeylambda: Distribution
+tukeylambda: Continuous
 def tvar(
     a: Any,
     limits: Any = None,
@@ -1032,7 +1033,7 @@ def tvar(
     nan_policy: Any = 'propagate',
     keepdims: bool = False,
 ) -> Any: ...
-uniform: Distribution
+uniform: Continuous
 uniform_direction: Multivariate
 def unitary_group(dim: Any = None, seed: Any = None) -> Any: ...
 def variation(
@@ -1043,10 +1044,10 @@ def variation(
     *,
     keepdims: bool = False,
 ) -> Any: ...
-vonmises: Distribution
+vonmises: Continuous
 vonmises_fisher: Multivariate
-vonmises_line: Distribution
-wald: Distribution
+vonmises_line: Continuous
+wald: Continuous
 def wasserstein_distance(
     u_values: Any,
     v_values: Any,
@@ -1059,8 +1060,8 @@ def wasserstein_distance_nd(
     u_weights: Any = None,
     v_weights: Any = None,
 ) -> Any: ...
-weibull_max: Distribution
-weibull_min: Distribution
+weibull_max: Continuous
+weibull_min: Continuous
 def weightedtau(
     x: Any,
     y: Any,
@@ -1085,7 +1086,7 @@ def wilcoxon(
     keepdims: bool = False,
 ) -> Any: ...
 wishart: Multivariate
-wrapcauchy: Distribution
+wrapcauchy: Continuous
 @overload
 def yeojohnson(x: Any, lmbda: None = None) -> tuple[Array, np.float64]: ...
 @overload

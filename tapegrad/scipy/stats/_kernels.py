@@ -80,7 +80,7 @@ class gaussian_kde(scipy.stats.gaussian_kde):
             As of the class.
         """
         if is_traced(bw_method):
-            self.covariance_factor = lambda: bw_method
+            self.covariance_factor: Any = lambda: bw_method
             self._compute_covariance()
         else:
             super().set_bandwidth(bw_method)

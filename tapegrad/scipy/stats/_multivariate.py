@@ -12,6 +12,7 @@ import scipy.stats
 
 from tapegrad import general, primitive, unsupported
 from tapegrad._core.values import lift
+from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats import _matrices as m
@@ -106,7 +107,10 @@ _WHOLE = ("multivariate_hypergeom", "random_table", "uniform_direction")
 _SETTINGS = ("allow_singular", "size", "random_state", "seed", "rng", "n", "method", "dimensions")
 
 
-class Multivariate:
+_Generic: Any = type(scipy.stats.multivariate_normal).__base__
+
+
+class Multivariate(_Generic):
     """A distribution of vectors or matrices of SciPy's, with derivatives.
 
     It is called as SciPy's object is: `multivariate_normal.logpdf(x, mean, cov)`, or frozen,
@@ -122,81 +126,113 @@ class Multivariate:
     array([-0.5,  0. ])
     """
 
-    def __init__(self, name: str, theirs: Any) -> None:
-        self._name, self._theirs = name, theirs
-        self.__doc__ = theirs.__doc__
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        theirs = getattr(self._theirs, name)
-        if not inspect.ismethod(theirs):
-            return theirs
-        made = _method(self._name, name, theirs)
-        return vars(self).setdefault(name, made)
-
     def __call__(self, *args: Any, **kwds: Any) -> Any:
-        if not is_traced(*args, **kwds):
-            return FrozenMultivariate(self, args, kwds, self._theirs(*args, **kwds))
-        return FrozenMultivariate(self, args, kwds, None)
-
-    def __reduce__(self) -> Any:
-        return _by_name, (self._name,)
+        given = inspect.signature(super().__call__).bind(*args, **kwds).arguments
+        if is_traced(*args, **kwds):
+            return FrozenMultivariate(self, given)
+        frozen = super().__call__(*args, **kwds)
+        theirs: Any = type(frozen)
+        frozen.__class__ = _derived_frozen(theirs)
+        frozen._of, frozen._given = self, given
+        return frozen
 
     def __repr__(self) -> str:
-        return f"<tapegrad.scipy.stats.{self._name}>"
+        return f"<tapegrad.scipy.stats.{_NAMES[type(self)]}>"
 
 
 class FrozenMultivariate:
-    """A distribution with its parameters, which may be traced."""
+    """A distribution with its parameters, of which some are traced."""
 
-    def __init__(
-        self, dist: Multivariate, args: tuple[Any, ...], kwds: dict[str, Any], theirs: Any
-    ) -> None:
-        bound = inspect.signature(dist._theirs.__call__).bind(*args, **kwds).arguments
-        self._seed = bound.pop("seed", None)
-        self._dist, self._given, self._theirs = dist, bound, theirs
+    def __init__(self, dist: Multivariate, given: dict[str, Any]) -> None:
+        self._of = object.__new__(type(dist))
+        self._of.__dict__.update(dist.__dict__)
+        self._given = {key: value for key, value in given.items() if key != "seed"}
+        self.random_state = given.get("seed")
+
+    @property
+    def random_state(self) -> Any:
+        """The state of its draws."""
+        return self._of.random_state
+
+    @random_state.setter
+    def random_state(self, seed: Any) -> None:
+        self._of.random_state = seed
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        theirs = self._theirs
-        if theirs is not None and not callable(getattr(theirs, name)):
-            return getattr(theirs, name)
-        return functools.partial(self._call, name)
-
-    def _call(self, name: str, *args: Any, **kwds: Any) -> Any:
-        if self._theirs is not None and not is_traced(*args, **kwds):
-            return getattr(self._theirs, name)(*args, **kwds)
-        method = getattr(self._dist, name)
-        names = inspect.signature(getattr(self._dist._theirs, name)).parameters
-        given = {key: value for key, value in self._given.items() if key in names}
-        free = [key for key in names if key not in given]
-        if "random_state" in names and self._seed is not None:
-            kwds.setdefault("random_state", self._seed)
-        return method(**given, **dict(zip(free, args, strict=False)), **kwds)
+        if callable(getattr(self._of, name, None)):
+            return functools.partial(_call, self, name)
+        if name in self._given:
+            return self._given[name]
+        raise AttributeError(f"{self!r} has no attribute {name!r}, as parameters are traced")
 
     def __repr__(self) -> str:
-        return f"<frozen {self._dist!r}>"
+        return f"<frozen {self._of!r}>"
+
+
+def _call(frozen: Any, name: str, *args: Any, **kwds: Any) -> Any:
+    """A method of a distribution whose parameters are given."""
+    method = getattr(frozen._of, name)
+    names = inspect.signature(method).parameters
+    held = vars(frozen)
+    given = {key: held.get(key, x) for key, x in frozen._given.items() if key in names}
+    free = [key for key in names if key not in given]
+    return method(**given, **dict(zip(free, args, strict=False)), **kwds)
 
 
 def _method(owner: str, name: str, theirs: Any) -> Any:
-    """A method of a distribution, that of SciPy's for plain values."""
-    names = list(inspect.signature(theirs).parameters)
-    made = _declared(owner, name, theirs)
+    """A method of a class of SciPy's, which takes traced values too."""
+    names = list(inspect.signature(theirs).parameters)[1:]
 
     @functools.wraps(theirs)
-    def method(*args: Any, **kwds: Any) -> Any:
+    def method(self: Any, *args: Any, **kwds: Any) -> Any:
         if not is_traced(*args, **kwds):
-            return theirs(*args, **kwds)
+            return theirs(self, *args, **kwds)
+        if type(self) not in _NAMES:
+            raise NotDifferentiableError(
+                f"scipy.stats.{owner}.{name}: not differentiable of {type(self).__name__}, which "
+                "derives from its class."
+            )
         given = {**dict(zip(names, args, strict=False)), **kwds}
+        if "random_state" in names and given.get("random_state") is None:
+            given["random_state"] = self._random_state
         settings = {key: value for key, value in given.items() if _is_setting(key, value)}
         arrays = {k: _array(x) for k, x in given.items() if k not in settings and x is not None}
-        return made(*arrays.values(), keys=" ".join(arrays), **settings)
+        return _declared(owner, name)(*arrays.values(), keys=" ".join(arrays), **settings)
 
     if name == "rvs" and owner in DRAWN:
         method.__doc__ = f"{inspect.getdoc(theirs)}\n{OF_DRAWS}"
     return method
+
+
+def _frozen_method(name: str, theirs: Any) -> Any:
+    @functools.wraps(theirs)
+    def method(self: Any, *args: Any, **kwds: Any) -> Any:
+        if is_traced(*args, **kwds):
+            return _call(self, name, *args, **kwds)
+        return theirs(self, *args, **kwds)
+
+    return method
+
+
+def _public(theirs: type) -> dict[str, Any]:
+    """The methods of a class."""
+    names = [name for name in dir(theirs) if not name.startswith("_")]
+    return {name: f for name in names if inspect.isfunction(f := getattr(theirs, name))}
+
+
+def _class(theirs: type, bases: tuple[Any, ...], contents: dict[str, Any]) -> Any:
+    about = {"__module__": __name__, "__doc__": theirs.__doc__}
+    made = type(theirs.__name__, (*bases, theirs), {**about, **contents})
+    globals()[theirs.__name__] = made  # where pickle looks
+    return made
+
+
+@functools.cache
+def _derived_frozen(theirs: Any) -> Any:
+    methods = {name: _frozen_method(name, f) for name, f in _public(theirs).items()}
+    return _class(theirs, (), methods)
 
 
 def _array(x: Any) -> Any:
@@ -208,8 +244,10 @@ def _is_setting(key: str, value: Any) -> bool:
     return key in _SETTINGS or isinstance(value, scipy.stats.Covariance)
 
 
-def _declared(owner: str, name: str, theirs: Any) -> primitive:
+@functools.cache
+def _declared(owner: str, name: str) -> Any:
     """The method as a primitive of the arrays among its arguments, named by `keys`."""
+    theirs = getattr(getattr(scipy.stats, owner), name)
 
     def call(*arrays: Any, keys: str, **settings: Any) -> Any:
         # SciPy takes no array for a number, not even one of no dimension.
@@ -255,15 +293,15 @@ def _dirichlet_draws(g: Any, out: Any, alpha: Any, **_settings: Any) -> tuple[An
     return (-by_a / density / (1 - out) * along,)
 
 
-MULTIVARIATE: dict[str, Multivariate] = {
-    name: Multivariate(name, getattr(scipy.stats, name))
-    for name in FORMULAS
-    if hasattr(scipy.stats, name)
-}
+MULTIVARIATE: dict[str, Multivariate] = {}
+_NAMES: dict[type, str] = {}
 
-
-def _by_name(name: str) -> Multivariate:
-    return MULTIVARIATE[name]
-
+for _name in FORMULAS:
+    if (_found := getattr(scipy.stats, _name, None)) is not None:
+        _kind = type(_found)
+        _methods = {word: _method(_name, word, f) for word, f in _public(_kind).items()}
+        _made = _class(_kind, (Multivariate,), _methods)
+        _NAMES[_made], MULTIVARIATE[_name] = _name, object.__new__(_made)
+        MULTIVARIATE[_name].__dict__.update(_found.__dict__)
 
 __all__ = ["MULTIVARIATE", "Multivariate"]

@@ -65,7 +65,13 @@ def is_traced(*values: Any, **named: Any) -> bool:
     return not are_untraced(values, named) and innermost(flatten((values, named))[0]) is not None
 
 
-class Distribution:
+_Generic: Any = scipy.stats.rv_continuous.__base__
+_Continuous: Any = type(scipy.stats.norm())
+_Discrete: Any = type(scipy.stats.poisson(1.0))
+_Frozen: Any = _Continuous.__base__
+
+
+class Distribution(_Generic):
     """A distribution of SciPy's, with derivatives by points and parameters.
 
     It is called as SciPy's object is: `gamma.logpdf(x, a, loc=0, scale=1)`, `gamma(a).logpdf(x)`.
@@ -101,6 +107,8 @@ class Distribution:
         std: Elementwise
         entropy: Elementwise
 
+        def __call__(self, *args: Any, **kwds: Any) -> Frozen: ...
+
     def freeze(self, *args: Any, **kwds: Any) -> Frozen:
         """The distribution with its parameters given."""
         kind = DiscreteFrozen if self._is_discrete else ContinuousFrozen
@@ -111,8 +119,9 @@ class Distribution:
 
     def _rule(self, method: str) -> Any:
         """The method as a primitive."""
-        theirs = _THEIRS.get(self.name)
-        if type(self) is not _CLASSES.get(type(theirs)) or (self.a, self.b) != (theirs.a, theirs.b):
+        theirs = _THEIRS.get(self.name, self)
+        known = type(self) is _CLASSES.get(type(theirs))
+        if not known or (self.a, self.b) != (theirs.a, theirs.b):
             raise NotDifferentiableError(
                 f"scipy.stats.{self.name}.{method}: not differentiable (tapegrad knows no formula "
                 f"for it: {type(self).__name__} derives from a class of SciPy's, or has another "
@@ -136,9 +145,7 @@ class Distribution:
         args = args[:parameters]
         kinds = {"m": "mean", "v": "var", "s": "_skewness", "k": "_kurtosis"}
         found = tuple(
-            self._rule(kind)(*args, **kwds)
-            for letter, kind in kinds.items()
-            if letter in letters
+            self._rule(kind)(*args, **kwds) for letter, kind in kinds.items() if letter in letters
         )
         return found[0] if len(found) == 1 else found
 
@@ -178,7 +185,14 @@ class Distribution:
         return -np.sum(density(np.ravel(x), *theta))
 
 
-class Frozen:
+class Continuous(Distribution):
+    """First base of the classes of continuous distributions."""
+
+    # SciPy's own `fit` of a distribution calls that of its base, as `super(type(self), self).fit`.
+    fit = scipy.stats.rv_continuous.fit
+
+
+class Frozen(_Frozen):
     """First base of SciPy's classes of distributions with parameters, which may be traced."""
 
     if TYPE_CHECKING:  # which SciPy's classes have
@@ -197,12 +211,6 @@ class Frozen:
         std: Elementwise
         median: Elementwise
         entropy: Elementwise
-        random_state: Any
-
-        def rvs(self, size: Any = None, random_state: Any = None) -> Any: ...
-        def interval(self, confidence: Any = None) -> Any: ...
-        def moment(self, order: Any = None) -> Any: ...
-        def stats(self, moments: str = "mv") -> Any: ...
 
     def __init__(self, dist: Any, *args: Any, **kwds: Any) -> None:
         if not is_traced(*args, **kwds):
@@ -219,11 +227,11 @@ class Frozen:
         return f"<frozen {self.dist!r}>"
 
 
-class ContinuousFrozen(Frozen, type(scipy.stats.norm())):
+class ContinuousFrozen(Frozen, _Continuous):
     """A continuous distribution with its parameters."""
 
 
-class DiscreteFrozen(Frozen, type(scipy.stats.poisson(1.0))):
+class DiscreteFrozen(Frozen, _Discrete):
     """A discrete distribution with its parameters."""
 
 
@@ -255,8 +263,8 @@ def _method(theirs: Any, name: str) -> Any:
     def method(self: Any, *args: Any, **kwds: Any) -> Any:
         if not is_traced(*args, **kwds):
             return theirs(self, *args, **kwds)
-        if name == "rvs":
-            kwds.setdefault("random_state", self._random_state)
+        if name == "rvs" and kwds.get("random_state") is None:
+            kwds["random_state"] = self._random_state
         return self._rule(name)(*args, **kwds)
 
     return method
@@ -269,7 +277,8 @@ def _derived(theirs: type) -> type:
         names = [name for name in (*_MADE, *_REFUSED) if hasattr(theirs, name)]
         methods = {name: _method(getattr(theirs, name), name) for name in names}
         contents = {"__module__": __name__, "__doc__": theirs.__doc__, **methods}
-        made = type(theirs.__name__, (Distribution, theirs), contents)
+        base = Continuous if issubclass(theirs, scipy.stats.rv_continuous) else Distribution
+        made = type(theirs.__name__, (base, theirs), contents)
         globals()[theirs.__name__] = _CLASSES[theirs] = made  # where pickle looks
     return made
 

@@ -244,11 +244,11 @@ def make_distribution(dist: Any) -> Any:
     -0.422784
     """
     name = getattr(dist, "name", None) or ""
-    theirs, own = getattr(scipy.stats, name, None), DISTRIBUTIONS.get(name)
-    known = own is not None and (dist is own or dist is theirs)
-    kind = scipy.stats.make_distribution(theirs if known else dist)
-    if not known:
-        return kind
+    theirs: Any = getattr(scipy.stats, name, None)
+    own = DISTRIBUTIONS.get(name)
+    if own is None or not (dist is own or dist is theirs):
+        return scipy.stats.make_distribution(dist)
+    kind = scipy.stats.make_distribution(theirs)
     names = tuple(theirs.shapes.replace(" ", "").split(",")) if theirs.shapes else ()
     return _class(kind, own, names, dict)
 

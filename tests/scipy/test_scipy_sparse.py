@@ -277,3 +277,61 @@ def test_a_traced_power_is_refused_by_what_to_write(kind):
             transform(lambda x: (a**x).sum())(2.0)
     found = tapegrad.grad(lambda x: np.sum((a**2) @ x))(np.ones(3))
     np.testing.assert_array_equal(found, np.ones(3))
+
+
+OTHER = scipy_sparse.csr_array(DENSE.T * 0.7)
+NUMPYS = "arcsin arcsinh arctan arctanh ceil deg2rad expm1 floor log1p rad2deg rint sign sin sinh sqrt tan tanh trunc".split()  # noqa: E501
+
+
+def _with_diagonal(a, values, k):
+    a = a.copy()
+    a.setdiag(values, k)
+    return a
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *[lambda a, n=n: getattr(a, n)() for n in NUMPYS],
+        lambda a: a.max() * a.min() * a,
+        lambda a: (a * 2).maximum(OTHER),
+        lambda a: a.minimum(OTHER),
+        lambda a: a.maximum(-0.1),
+        lambda a: a.minimum(0.2),
+        lambda a: _with_diagonal(a, 3.0, 0),
+        lambda a: _with_diagonal(a, np.arange(1.0, 3.0), -1),
+    ],
+)
+def test_functions_of_elements(f):
+    data = np.abs(C.data) / (1 + np.max(np.abs(C.data)))
+
+    def of(d):
+        return f(sparse.csr_array((d, (C.row, C.col)), shape=C.shape)).toarray()
+
+    value, push = of(data), np.linspace(1, 2, data.size)
+    got, slope = jvp(of, (data,), (push,))
+    np.testing.assert_allclose(got, value, rtol=1e-15)
+    difference = (of(data + 1e-6 * push) - of(data - 1e-6 * push)) / 2e-6
+    np.testing.assert_allclose(slope, difference, atol=1e-8)
+
+
+def test_constructors_are_asked_for_as_scipys_classes():
+    plain = sparse.csr_array(DENSE)
+    assert type(plain) is scipy_sparse.csr_array
+    assert isinstance(plain, sparse.csr_array)
+    assert not isinstance(plain, (sparse.csc_array, sparse.csr_matrix))
+    assert issubclass(scipy_sparse.csr_array, sparse.csr_array)
+
+    class Named(sparse.csr_array):
+        name = "A"
+
+    assert isinstance(Named(DENSE), scipy_sparse.csr_array)
+    assert Named(DENSE).name == "A"
+    kinds = []
+
+    def f(d):
+        kinds.extend([isinstance(made(d), sparse.csr_array), isinstance(made(d), list)])
+        return made(d).tocsr().sum()
+
+    grad(f)(C.data)
+    assert kinds == [made(C.data).format == "csr", False]

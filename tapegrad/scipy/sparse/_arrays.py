@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import in_trace, untraced
+from tapegrad._core.values import in_trace, lift, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import register as register_pytree
 from tapegrad.scipy.sparse._products import placed, product, summed, times
@@ -554,6 +554,159 @@ class SparseArray:
 
     def __rsub__(self, other: Value) -> Any:
         return -self + other
+
+    # -- of each element, and of two ------------------------------------------------------------
+
+    def max(self, axis: None = None) -> Any:
+        """Return the greatest element, of those that are not stored 0.
+
+        Parameters
+        ----------
+        axis : None
+            Nothing else: take `A.toarray().max(axis)` along an axis.
+
+        Returns
+        -------
+        scalar
+            The element.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Of an axis, along which SciPy returns a sparse vector.
+        """
+        return self._extreme("max", axis)
+
+    def min(self, axis: None = None) -> Any:
+        """Return the least element, of those that are not stored 0.
+
+        Parameters
+        ----------
+        axis : None
+            Nothing else: take `A.toarray().min(axis)` along an axis.
+
+        Returns
+        -------
+        scalar
+            The element.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Of an axis, along which SciPy returns a sparse vector.
+        """
+        return self._extreme("min", axis)
+
+    def _extreme(self, name: str, axis: Any) -> Any:
+        if axis is not None:
+            raise NotDifferentiableError(
+                f"SparseArray.{name}: expected no axis. Take A.toarray().{name}(axis)."
+            )
+        whole = self._merged()
+        data = whole.data
+        if whole.nnz < self.shape[0] * self.shape[1]:
+            data = np.concatenate([data, np.zeros(1)])
+        return getattr(np, name)(data)
+
+    def maximum(self, other: Value) -> Any:
+        """Return the greater of two elements in each place.
+
+        Parameters
+        ----------
+        other : sparse array, array_like or number
+            Of this shape, or a number.
+
+        Returns
+        -------
+        SparseArray or array
+            A SparseArray of a sparse array, or of a number that is not positive; else a dense one.
+        """
+        return self._between("maximum", other)
+
+    def minimum(self, other: Value) -> Any:
+        """Return the lesser of two elements in each place.
+
+        Parameters
+        ----------
+        other : sparse array, array_like or number
+            Of this shape, or a number.
+
+        Returns
+        -------
+        SparseArray or array
+            A SparseArray of a sparse array, or of a number that is not negative; else a dense one.
+        """
+        return self._between("minimum", other)
+
+    def _between(self, name: str, other: Value) -> Any:
+        function = getattr(np, name)
+        if not (isinstance(other, SparseArray) or scipy.sparse.issparse(other)):
+            y = _dense(other)
+            if y.ndim or in_trace(y) or function(0.0, y) != 0:
+                return function(self.toarray(), y)
+            whole = self._merged()
+            return whole._with(function(whole.data, y))
+        b = of(other)
+        if b.shape != self.shape:
+            raise ValueError("inconsistent shapes")
+        zeros = [x._with(np.zeros(x.nnz)) for x in (self, b)]
+        # Both with elements in the places of either.
+        left, right = (self + zeros[1])._merged(), (zeros[0] + b)._merged()
+        return left._with(function(left.data, right.data))
+
+    def setdiag(self, values: Value, k: int = 0) -> None:
+        """Set the elements of a diagonal.
+
+        Parameters
+        ----------
+        values : array_like
+            The elements, or a number for all of them.
+        k : int, default 0
+            Which one: above the main one if positive, below if negative.
+
+        Raises
+        ------
+        ValueError
+            If there is no such diagonal.
+        """
+        rows, columns = self.shape
+        if (k > 0 and k >= columns) or (k < 0 and -k >= rows):
+            raise ValueError("k exceeds array dimensions")
+        count = min(rows + min(k, 0), columns - max(k, 0))
+        given = np.asarray(lift(values)) if not in_trace(lift(values)) else lift(values)
+        given = given[:count] if given.ndim else np.broadcast_to(given, (count,))
+        count = given.shape[0]
+        at = np.arange(count)
+        new_rows, new_columns = at - min(k, 0), at + max(k, 0)
+        kept = np.flatnonzero(~((self.col - self.row == k) & np.isin(self.row, new_rows)))
+        self.data = np.concatenate([self.data[kept], given])
+        self.row = np.concatenate([self.row[kept], new_rows])
+        self.col = np.concatenate([self.col[kept], new_columns])
+
+
+def _of_elements(name: str) -> Any:
+    function = getattr(np, name)
+
+    def method(self: SparseArray) -> SparseArray:
+        merged = self._merged()
+        return merged._with(function(merged.data))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""Return np.{name} of each element, which is 0 of 0.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+        """
+    return method
+
+
+for _name in (
+    *("arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1", "floor", "log1p"),
+    *("rad2deg", "rint", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+):
+    setattr(SparseArray, _name, _of_elements(_name))
 
 
 class _Rest:

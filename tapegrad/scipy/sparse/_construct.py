@@ -108,37 +108,71 @@ def _made(format: str, arg: Any, shape: Any, dtype: Any) -> SparseArray:
     return made if dtype is None else made.astype(dtype)
 
 
-def _constructor(name: str) -> Any:
-    theirs = getattr(scipy.sparse, name)
+def _construct(
+    name: str,
+    arg1: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    copy: bool = False,
+    blocksize: Any = None,
+    *,
+    maxprint: int | None = None,
+) -> SparseArray:
     kind = name.partition("_")[0]
-
-    @mirrored(theirs)
-    def construct(
-        arg1: Any,
-        shape: Any = None,
-        dtype: Any = None,
-        copy: bool = False,
-        blocksize: Any = None,
-        *,
-        maxprint: int | None = None,
-    ) -> SparseArray:
-        if kind in ("lil", "dok"):
-            raise NotDifferentiableError(
-                f"scipy.sparse.{name} of traced values: expected plain ones. Use "
-                "tapegrad.scipy.sparse.csr_array((data, (rows, columns)), shape=shape)."
-            )
-        made = _made(kind, arg1, shape, dtype)
-        return made.copy() if copy else made
-
-    return construct
+    if kind in ("lil", "dok"):
+        raise NotDifferentiableError(
+            f"scipy.sparse.{name} of traced values: expected plain ones. Use "
+            "tapegrad.scipy.sparse.csr_array((data, (rows, columns)), shape=shape)."
+        )
+    made = _made(kind, arg1, shape, dtype)
+    return made.copy() if copy else made
 
 
-csr_array, csc_array, coo_array = map(_constructor, ("csr_array", "csc_array", "coo_array"))
-bsr_array, dia_array = map(_constructor, ("bsr_array", "dia_array"))
-lil_array, dok_array = map(_constructor, ("lil_array", "dok_array"))
-csr_matrix, csc_matrix, coo_matrix = map(_constructor, ("csr_matrix", "csc_matrix", "coo_matrix"))
-bsr_matrix, dia_matrix = map(_constructor, ("bsr_matrix", "dia_matrix"))
-lil_matrix, dok_matrix = map(_constructor, ("lil_matrix", "dok_matrix"))
+class Constructor:
+    """A class of SciPy's to call, to ask for, and to derive from.
+
+    Called with plain arguments it makes an object of SciPy's class, and of others a SparseArray.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._theirs: Any = getattr(scipy.sparse, name)
+        functools.update_wrapper(self, self._theirs, updated=())
+        self.__module__ = "tapegrad.scipy.sparse"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_ours(*args, *kwargs.values()):
+            return _construct(self.__name__, *args, **kwargs)
+        return self._theirs(*args, **kwargs)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        if isinstance(instance, SparseArray):
+            return self.__name__ == f"{instance.format}_array"
+        return isinstance(instance, self._theirs)
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return issubclass(subclass, self._theirs)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self._theirs,)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_theirs":
+            raise AttributeError(name)
+        return getattr(self._theirs, name)
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def __repr__(self) -> str:
+        return f"<class '{self.__module__}.{self.__name__}'>"
+
+
+csr_array, csc_array, coo_array = map(Constructor, ("csr_array", "csc_array", "coo_array"))
+bsr_array, dia_array = map(Constructor, ("bsr_array", "dia_array"))
+lil_array, dok_array = map(Constructor, ("lil_array", "dok_array"))
+csr_matrix, csc_matrix, coo_matrix = map(Constructor, ("csr_matrix", "csc_matrix", "coo_matrix"))
+bsr_matrix, dia_matrix = map(Constructor, ("bsr_matrix", "dia_matrix"))
+lil_matrix, dok_matrix = map(Constructor, ("lil_matrix", "dok_matrix"))
 
 # --- Diagonals
 

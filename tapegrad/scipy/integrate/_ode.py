@@ -23,7 +23,7 @@ from tapegrad.scipy.integrate._solvers import Settings, Solution, Solver
 _METHODS = {"dopri5": "RK45", "dop853": "DOP853"}
 
 
-class ode(scipy.integrate.ode):  # type: ignore[misc]  # SciPy has no types
+class ode(scipy.integrate.ode):
     """SciPy's ode, whose states have derivatives.
 
     They are those by the first state, the times, the parameters and what f closes over, to the

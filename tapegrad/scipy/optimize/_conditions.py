@@ -118,7 +118,7 @@ def _sizes(value: Any) -> list[float]:
     return known[np.isfinite(known)].tolist()
 
 
-class Bounds(scipy.optimize.Bounds):  # type: ignore[misc]  # SciPy has no types
+class Bounds(scipy.optimize.Bounds):
     """SciPy's Bounds, of traced values too."""
 
     def __init__(self, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> None:

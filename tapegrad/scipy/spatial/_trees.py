@@ -134,7 +134,7 @@ for _name in ("count_neighbors", "query_ball_point", "query_ball_tree", "query_p
     setattr(_Tree, _name, _discrete(_name))
 
 
-class KDTree(_Tree, spatial.KDTree):  # type: ignore[misc]  # SciPy has no types
+class KDTree(_Tree, spatial.KDTree):
     """`scipy.spatial.KDTree` of points that may be traced.
 
     Which points are near steps with the points, and carries no derivative; distances do.
@@ -150,7 +150,7 @@ class KDTree(_Tree, spatial.KDTree):  # type: ignore[misc]  # SciPy has no types
     """
 
 
-class cKDTree(_Tree, spatial.cKDTree):  # type: ignore[misc]
+class cKDTree(_Tree, spatial.cKDTree):
     """`scipy.spatial.cKDTree` of points that may be traced: see `KDTree`."""
 
 

@@ -1,7 +1,8 @@
 """`scipy.spatial.transform`: rotations with derivatives by what they are made of and applied to.
 
-`Rotation` has SciPy's constructors and methods as far as derivatives are asked for; it computes
-with NumPy's functions, of plain arrays too. `Slerp` and `RotationSpline` are SciPy's own.
+`Rotation` derives from SciPy's, and is that where nothing is traced; of traced values it has the
+constructors and methods that compute with NumPy's functions. `Slerp`, `RotationSpline` and
+`RigidTransform` are SciPy's own, of plain rotations.
 
 >>> import numpy as np, tapegrad
 >>> from tapegrad.scipy.spatial.transform import Rotation

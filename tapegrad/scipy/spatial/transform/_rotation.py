@@ -6,7 +6,9 @@ series compute where a quotient would be 0 / 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation as PlainRotation
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import any_true, in_trace, lift, untraced
+from tapegrad._core.values import any_true, in_trace, innermost, lift, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.linalg import polar
 
@@ -30,25 +32,43 @@ def _safe(condition: Any, x: Value, other: float) -> Value:
     return np.where(condition, other, x)
 
 
-class Rotation:
+class Rotation(PlainRotation):
     """Rotations in three dimensions, as `scipy.spatial.transform.Rotation`.
 
-    One rotation, or several along a first axis. Made by `from_quat`, `from_matrix`, `from_rotvec`,
-    `from_euler` or `identity`; raises ValueError for arrays of another shape.
+    One rotation, or several along a first axis. An object is SciPy's, of a class that derives from
+    SciPy's, unless it is made of traced values; then it has the methods that are defined here, and
+    others raise NotDifferentiableError.
     """
 
-    def __init__(self, quaternion: Value) -> None:
-        self._quaternion = quaternion
+    def __init__(
+        self,
+        quat: Value,
+        normalize: bool = True,
+        copy: bool = True,
+        scalar_first: bool = False,
+    ) -> None:
+        if not _is_traced(quat):
+            super().__init__(quat, normalize, copy, scalar_first)
+            return
+        q = _checked(_as_array(quat), 4)
+        if scalar_first:
+            q = np.concatenate([q[..., 1:], q[..., :1]], axis=-1)
+        self._traced = q / np.linalg.norm(q, axis=-1, keepdims=True) if normalize else q
+
+    @classmethod
+    def _of(cls, quaternion: Value) -> Rotation:
+        return cls(quaternion, normalize=False)
+
+    @property
+    def _quaternion(self) -> Any:
+        return self._traced if "_traced" in vars(self) else super().as_quat()
 
     # -- making ------------------------------------------------------------------------------
 
     @classmethod
     def from_quat(cls, quat: Value, *, scalar_first: bool = False) -> Rotation:
         """Quaternions (x, y, z, w), or (w, x, y, z); they are normalised."""
-        q = _checked(_as_array(quat), 4)
-        if scalar_first:
-            q = np.concatenate([q[..., 1:], q[..., :1]], axis=-1)
-        return cls(q / np.linalg.norm(q, axis=-1, keepdims=True))
+        return cls(quat, scalar_first=scalar_first)
 
     @classmethod
     def from_rotvec(cls, rotvec: Value, degrees: bool = False) -> Rotation:
@@ -61,7 +81,7 @@ class Rotation:
         # sin(angle / 2) / angle and cos(angle / 2), by the first terms in the square of the angle
         ratio = np.where(near, 0.5 - squares / 48 + squares**2 / 3840, np.sin(angle / 2) / angle)
         scalar = np.where(near, 1 - squares / 8 + squares**2 / 384, np.cos(angle / 2))
-        return cls(np.concatenate([v * ratio, scalar], axis=-1))
+        return cls._of(np.concatenate([v * ratio, scalar], axis=-1))
 
     @classmethod
     def from_matrix(cls, matrix: Value) -> Rotation:
@@ -86,7 +106,7 @@ class Rotation:
         q = candidates[0]
         for k in range(1, 4):
             q = np.where((choice == k)[..., None], candidates[k], q)
-        return cls(q / np.linalg.norm(q, axis=-1, keepdims=True))
+        return cls(q)
 
     @classmethod
     def from_euler(cls, seq: str, angles: Value, degrees: bool = False) -> Rotation:
@@ -96,8 +116,7 @@ class Rotation:
             raise ValueError(f"Rotation.from_euler: expected axes as 'xyz' or 'XYZ', got {seq!r}.")
         a = _as_array(angles)
         a = np.deg2rad(a) if degrees else a
-        if len(seq) == 1:
-            a = a[..., None] if a.ndim < 2 else a
+        a = a if a.ndim else a[None]
         if a.shape[-1] != len(seq):
             raise ValueError(
                 f"Rotation.from_euler: expected {len(seq)} angles each, got shape {a.shape}."
@@ -111,15 +130,16 @@ class Rotation:
         return total
 
     @classmethod
-    def identity(cls, num: int | None = None) -> Rotation:
-        """The rotation by nothing."""
-        one = np.array([0.0, 0.0, 0.0, 1.0])
-        return cls(one if num is None else np.tile(one, (num, 1)))
+    def from_mrp(cls, mrp: Value) -> Rotation:
+        """Modified Rodrigues parameters: along the axis, as long as tan(angle / 4)."""
+        m = _checked(_as_array(mrp), 3)
+        squares = np.sum(m * m, axis=-1, keepdims=True)
+        return cls._of(np.concatenate([2 * m, 1 - squares], axis=-1) / (1 + squares))
 
     @classmethod
     def concatenate(cls, rotations: Sequence[Rotation]) -> Rotation:
         """All rotations along one first axis."""
-        return cls(np.concatenate([np.atleast_2d(r._quaternion) for r in rotations]))
+        return cls._of(np.concatenate([np.atleast_2d(r._quaternion) for r in rotations]))
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -158,23 +178,10 @@ class Rotation:
         """The angle, from 0 to pi; its slope at 0 is 0."""
         return np.linalg.norm(self.as_rotvec(), axis=-1)
 
-    def as_euler(self, seq: str, degrees: bool = False) -> NDArray[Any]:
-        """Angles of plain rotations; of traced ones refused, for some rotations lock them."""
-        return self._plain("as_euler").as_euler(seq, degrees)
-
-    def _plain(self, name: str) -> PlainRotation:
-        """SciPy's rotation, for methods that have no derivative here."""
-        if in_trace(self._quaternion):
-            raise NotDifferentiableError(
-                f"scipy.spatial.transform.Rotation.{name}: not differentiable here. Compute with "
-                "as_matrix(), as_quat() or as_rotvec()."
-            )
-        return PlainRotation.from_quat(self._quaternion)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(PlainRotation, name):
-            raise AttributeError(f"'Rotation' object has no attribute {name!r}")
-        return getattr(self._plain(name), name)
+    def as_mrp(self) -> NDArray[Any]:
+        """Vectors along the axis, as long as tan(angle / 4)."""
+        q = self.as_quat(canonical=True)
+        return q[..., :3] / (1 + q[..., 3:])
 
     # -- computing ---------------------------------------------------------------------------
 
@@ -186,11 +193,12 @@ class Rotation:
 
     def inv(self) -> Rotation:
         """The rotation back."""
-        return Rotation(self._quaternion * np.array([-1.0, -1.0, -1.0, 1.0]))
+        return Rotation._of(self._quaternion * np.array([-1.0, -1.0, -1.0, 1.0]))
 
     def __mul__(self, other: Rotation) -> Rotation:
         """First the other rotation, then this one."""
-        p, q = self._quaternion, other._quaternion
+        given: tuple[Any, ...] = (self, other)
+        p, q = (r._quaternion if isinstance(r, Rotation) else r.as_quat() for r in given)
         x, y, z, w = (p[..., k] for k in range(4))
         a, b, c, d = (q[..., k] for k in range(4))
         parts = [
@@ -199,15 +207,32 @@ class Rotation:
             w * c + x * b - y * a + z * d,
             w * d - x * a - y * b - z * c,
         ]
-        return Rotation(np.stack(parts, axis=-1))
+        return Rotation._of(np.stack(parts, axis=-1))
 
-    def __pow__(self, exponent: Value) -> Rotation:
-        return Rotation.from_rotvec(self.as_rotvec() * exponent)
+    def __pow__(self, n: Value, modulus: None = None) -> Rotation:
+        return Rotation.from_rotvec(self.as_rotvec() * n)
 
     @property
     def single(self) -> bool:
         """Whether this is one rotation."""
-        return bool(self._quaternion.ndim == 1)
+        return bool(self._quaternion.ndim == 1) if _is_traced(self) else super().single
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The axes of the rotations."""
+        return tuple(self._quaternion.shape[:-1]) if _is_traced(self) else super().shape
+
+    def __repr__(self) -> str:
+        return f"Rotation.from_quat({self._quaternion!r})"
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Rotation]:
+        return (self[k] for k in range(len(self)))
+
+    def __rmul__(self, other: Any) -> Any:
+        return Rotation(other.as_quat(), normalize=False) * self
 
     def __len__(self) -> int:
         if self.single:
@@ -217,7 +242,56 @@ class Rotation:
     def __getitem__(self, index: Any) -> Rotation:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
-        return Rotation(self._quaternion[index])
+        return Rotation._of(self._quaternion[index])
+
+
+def _is_traced(*values: Any) -> bool:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if _is_traced(*value):
+                return True
+        elif "_traced" in vars(value) if isinstance(value, Rotation) else in_trace(value):
+            return True
+    return innermost(values) is not None
+
+
+def _as_ours(found: Any) -> Any:
+    if type(found) is PlainRotation:
+        found.__class__ = Rotation
+    return tuple(map(_as_ours, found)) if isinstance(found, tuple) else found
+
+
+def _of_either(name: str, theirs: Any, ours: Any) -> Any:
+    """SciPy's method where no rotation and no argument is traced, ours elsewhere."""
+
+    @functools.wraps(theirs)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if not _is_traced(*args, *kwargs.values()):
+            return _as_ours(theirs(*args, **kwargs))
+        if ours is None:
+            raise NotDifferentiableError(
+                f"scipy.spatial.transform.Rotation.{name}: not differentiable here. Compute with "
+                "as_matrix(), as_quat() or as_rotvec()."
+            )
+        return ours(*args, **kwargs)
+
+    return method
+
+
+def _with_those_of_scipy() -> None:
+    kept = ("__init__", "__new__", "__class__", "__getstate__", "__setstate__")
+    for name, theirs in vars(PlainRotation).items():
+        is_class = isinstance(theirs, classmethod)
+        if isinstance(theirs, staticmethod) or is_class or inspect.isfunction(theirs):
+            if name in kept or (name.startswith("_") and not name.startswith("__")):
+                continue
+            ours = vars(Rotation).get(name)
+            if inspect.isfunction(theirs):
+                setattr(Rotation, name, _of_either(name, theirs, ours))
+            else:
+                own = None if ours is None else getattr(Rotation, name)
+                made = _of_either(name, getattr(PlainRotation, name), own)
+                setattr(Rotation, name, staticmethod(made))
 
 
 def _checked(x: Value, count: int) -> Value:
@@ -244,5 +318,7 @@ def _largest(m: Value, trace: Value, k: int) -> Value:
     parts[3] = m[..., j, i] - m[..., i, j]
     return np.stack(parts, axis=-1)
 
+
+_with_those_of_scipy()
 
 __all__ = ["Rotation"]

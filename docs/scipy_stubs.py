@@ -177,7 +177,7 @@ def declaration(module: str, name: str, found: Any) -> Iterator[str]:
         elif is_written(source, name):
             yield f"from {source} import {name} as {name}"
         else:  # made by a call
-            base = found.__mro__[1]
+            base = next(kind for kind in found.__mro__[1:] if home(kind).startswith("tapegrad."))
             yield f"from {base.__module__} import {base.__name__}"
             yield f"{name}: type[{base.__name__}]"
     elif inspect.isclass(found):

@@ -111,7 +111,7 @@ class Distribution(_Generic):
 
     def freeze(self, *args: Any, **kwds: Any) -> Frozen:
         """The distribution with its parameters given."""
-        kind = DiscreteFrozen if self._is_discrete else ContinuousFrozen
+        kind = rv_discrete_frozen if self._is_discrete else rv_continuous_frozen
         return kind(self, *args, **kwds)
 
     def __repr__(self) -> str:
@@ -227,11 +227,11 @@ class Frozen(_Frozen):
         return f"<frozen {self.dist!r}>"
 
 
-class ContinuousFrozen(Frozen, _Continuous):
+class rv_continuous_frozen(Frozen, _Continuous):
     """A continuous distribution with its parameters."""
 
 
-class DiscreteFrozen(Frozen, _Discrete):
+class rv_discrete_frozen(Frozen, _Discrete):
     """A discrete distribution with its parameters."""
 
 

@@ -499,6 +499,22 @@ def test_random_variables():
         grad(lambda m: (stats.Normal(mu=m) * 2).mean())(0.0)
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
+@pytest.mark.parametrize("count", [3, 9])
+def test_confidence_interval_of_a_correlation(alternative, count):
+    def ends(a, L=stats):
+        found = L.pearsonr(X[:count], a * Y[:count] ** 2 + X[:count], alternative=alternative)
+        return np.stack(found.confidence_interval(0.9))
+
+    value, slope = jvp(ends, (0.7,), (1.0,))
+    np.testing.assert_allclose(value, ends(0.7, theirs), rtol=1e-12)
+    difference = (ends(0.7 + 1e-6, theirs) - ends(0.7 - 1e-6, theirs)) / 2e-6
+    np.testing.assert_allclose(slope, difference, atol=1e-8)
+    method = theirs.BootstrapMethod()
+    with pytest.raises(NotDifferentiableError, match="draws samples"):
+        grad(lambda a: stats.pearsonr(X, a * Y).confidence_interval(method=method).low)(1.0)
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad import stop_gradient
 from tapegrad._core.values import lift
-from tapegrad._errors import InputError
+from tapegrad._errors import InputError, NotDifferentiableError
 from tapegrad.rules.kinks import largest_size
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._averages import kurtosis, skew
@@ -150,15 +150,45 @@ def yeojohnson_llf(
     return kept((lmb - 1) * signed - n / 2 * spread, axis, keepdims)
 
 
-class Correlation(NamedTuple):
-    """The result of pearsonr; `correlation` is the statistic by another name."""
-
+class _Correlation(NamedTuple):
     statistic: Any
     pvalue: Any
+
+
+class Correlation(_Correlation):
+    """The result of pearsonr; `correlation` is the statistic by another name."""
+
+    samples: int
+    alternative: str
 
     @property
     def correlation(self) -> Any:
         return self.statistic
+
+    def confidence_interval(self, confidence_level: Any = 0.95, method: Any = None) -> Interval:
+        """The interval by Fisher's transformation of the coefficient."""
+        if method is not None:
+            raise NotDifferentiableError(
+                "scipy.stats.pearsonr(...).confidence_interval: not differentiable with method=, "
+                "which draws samples. Leave method=None, or call stats.bootstrap."
+            )
+        if self.samples <= 3:
+            return Interval(0 * self.statistic - 1, 0 * self.statistic + 1)
+        middle, error = np.arctanh(self.statistic), np.sqrt(1 / (self.samples - 3))
+        both = self.alternative == "two-sided"
+        away = error * sp.ndtri(0.5 + confidence_level / 2 if both else confidence_level)
+        low, high = np.tanh(middle - away), np.tanh(middle + away)
+        return Interval(
+            low if self.alternative != "less" else 0 * low - 1,
+            high if self.alternative != "greater" else 0 * high + 1,
+        )
+
+
+class Interval(NamedTuple):
+    """The ends of a confidence interval."""
+
+    low: Any
+    high: Any
 
 
 def _coefficient(x: Any, y: Any, axis: int) -> Any:
@@ -182,8 +212,11 @@ def pearsonr(
     half = np.shape(x)[where] / 2 - 1
     beta = DISTRIBUTIONS["beta"](half, half, loc=-1, scale=2)
     if alternative == "two-sided":
-        return Correlation(r, 2 * beta.sf(abs(r)))
-    return Correlation(r, beta.cdf(r) if alternative == "less" else beta.sf(r))
+        made = Correlation(r, 2 * beta.sf(abs(r)))
+    else:
+        made = Correlation(r, beta.cdf(r) if alternative == "less" else beta.sf(r))
+    made.samples, made.alternative = np.shape(x)[where], alternative
+    return made
 
 
 class _Fit(NamedTuple):

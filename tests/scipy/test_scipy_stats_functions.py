@@ -412,6 +412,9 @@ def test_classes_are_derived_from_scipys():
     assert isinstance(own, type(plain))
     assert np.array_equal(own.cov, plain.cov)
     assert stats.norm(1.0, 2.0).ppf(q=0.3) == theirs.norm(1.0, 2.0).ppf(q=0.3)
+    trials = [0.1, 0.6, 0.7]  # whose distribution reads its arguments by a method of its own
+    assert stats.poisson_binom.ppf(0.4, trials) == theirs.poisson_binom.ppf(0.4, trials)
+    assert stats.poisson_binom(trials).pmf(1) == theirs.poisson_binom(trials).pmf(1)
     assert (stats.norm(3.0).dist.name, stats.norm(3.0).args) == ("norm", (3.0,))
     data = np.array([0.3, 1.2, 2.9, 0.4, 1.1])
     for name in ("norm", "expon", "rayleigh"):

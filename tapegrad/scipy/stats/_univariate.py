@@ -7,6 +7,7 @@ Knows which methods have derivatives, free and frozen. What they are differentia
 from __future__ import annotations
 
 import functools
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -283,6 +284,16 @@ def _derived(theirs: type) -> type:
     return made
 
 
+def _copy(theirs: Any, kind: type) -> Any:
+    """A distribution of SciPy's as one of a class of ours, with methods that it alone has."""
+    made: Any = object.__new__(kind)
+    made.__setstate__(theirs.__getstate__())
+    for name, part in vars(theirs).items():
+        if isinstance(part, types.MethodType) and part.__self__ is theirs:
+            setattr(made, name, types.MethodType(part.__func__, made))
+    return made
+
+
 _CLASSES: dict[type, type] = {}
 _THEIRS: dict[str, Any] = {}
 DISTRIBUTIONS: dict[str, Distribution] = {}
@@ -291,8 +302,7 @@ for _name in dir(scipy.stats):
     _found = getattr(scipy.stats, _name)
     if isinstance(_found, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
         _THEIRS[_found.name] = _found
-        DISTRIBUTIONS[_name] = object.__new__(_derived(type(_found)))
-        DISTRIBUTIONS[_name].__setstate__(_found.__getstate__())
+        DISTRIBUTIONS[_name] = _copy(_found, _derived(type(_found)))
 
 __all__ = [
     "CONTINUOUS",

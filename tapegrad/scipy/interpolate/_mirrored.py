@@ -37,7 +37,8 @@ class Mirrored:
                 setattr(cls, name, _Attribute(name, found))
 
     def _is_plain(self, *values: Any) -> bool:
-        plain = is_plain(*values, *[getattr(self, name, None) for name in self._differentiable])
+        held = self.__dict__  # which has no property that is SciPy's alone
+        plain = is_plain(*values, *[held[name] for name in self._differentiable if name in held])
         if self._hooks and not plain:
             raise NotDifferentiableError(
                 f"scipy.interpolate.{self._theirs.__name__}: not differentiable where a class "

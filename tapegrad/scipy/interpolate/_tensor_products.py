@@ -18,7 +18,7 @@ from tapegrad._core.values import lift, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.interpolate._basis import basis_at, interpolating, not_a_knot, spline_at
 from tapegrad.scipy.interpolate._bsplines import splantider
-from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
+from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
@@ -331,6 +331,8 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         NdPPoly
             The derivative.
         """
+        if self._is_plain():
+            return super().derivative(nu)
         return self._changed([int(n) for n in nu])
 
     def antiderivative(self, nu: Any) -> Any:
@@ -346,6 +348,8 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         NdPPoly
             The integral.
         """
+        if self._is_plain():
+            return super().antiderivative(nu)
         return self._changed([-int(n) for n in nu])
 
     def _changed(self, nu: list[int]) -> Any:
@@ -374,6 +378,8 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         NdPPoly, PPoly or array
             A function of the other variables: a PPoly of one, a value if there is none.
         """
+        if self._is_plain(a, b):
+            return as_ours(super().integrate_1d(a, b, axis, extrapolate))
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         ndim = len(self.x)
         axis = axis % ndim

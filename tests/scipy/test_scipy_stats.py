@@ -650,6 +650,11 @@ def test_objects_are_pickled_and_copied():
     frozen = pickle.loads(pickle.dumps(stats.norm(1.0)))
     assert frozen.mean() == 1.0
     assert grad(frozen.logpdf)(2.0) == -1.0
+    for several in (stats.multivariate_normal, stats.multivariate_normal(np.zeros(2))):
+        for law in (pickle.loads(pickle.dumps(several)), copy.copy(several)):
+            assert type(law) is type(several)
+            found = grad(lambda x, p=law.logpdf: np.sum(p(x)))(np.ones(2))
+            np.testing.assert_array_equal(found, -np.ones(2))
 
 
 def test_whole_numbers_have_no_derivative():

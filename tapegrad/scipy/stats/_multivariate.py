@@ -19,7 +19,7 @@ from tapegrad.scipy.stats import _matrices as m
 from tapegrad.scipy.stats import _vectors as v
 from tapegrad.scipy.stats._laws import slope
 from tapegrad.scipy.stats._shared import OF_DRAWS
-from tapegrad.scipy.stats._univariate import is_traced
+from tapegrad.scipy.stats._univariate import is_traced, restored_by
 
 
 def _exp(formula: Callable[..., Any]) -> Callable[..., Any]:
@@ -136,8 +136,11 @@ class Multivariate(_Generic):
         frozen._of, frozen._given = self, given
         return frozen
 
+    def __reduce__(self) -> Any:
+        return restored_by(self, _derived)
+
     def __repr__(self) -> str:
-        return f"<tapegrad.scipy.stats.{_NAMES[type(self)]}>"
+        return f"<tapegrad.scipy.stats.{_NAMES.get(type(self), type(self).__name__)}>"
 
 
 class FrozenMultivariate:
@@ -223,16 +226,18 @@ def _public(theirs: type) -> dict[str, Any]:
 
 
 def _class(theirs: type, bases: tuple[Any, ...], contents: dict[str, Any]) -> Any:
-    about = {"__module__": __name__, "__doc__": theirs.__doc__}
-    made = type(theirs.__name__, (*bases, theirs), {**about, **contents})
-    globals()[theirs.__name__] = made  # where pickle looks
-    return made
+    about = {"__doc__": theirs.__doc__, "_derived_from": theirs}
+    return type(theirs.__name__, (*bases, theirs), {**about, **contents})
 
 
 @functools.cache
 def _derived_frozen(theirs: Any) -> Any:
     methods = {name: _frozen_method(name, f) for name, f in _public(theirs).items()}
-    return _class(theirs, (), methods)
+    return _class(theirs, (), {"__reduce__": _reduce_frozen, **methods})
+
+
+def _reduce_frozen(frozen: Any) -> Any:
+    return restored_by(frozen, _derived_frozen)
 
 
 def _array(x: Any) -> Any:
@@ -295,13 +300,26 @@ def _dirichlet_draws(g: Any, out: Any, alpha: Any, **_settings: Any) -> tuple[An
 
 MULTIVARIATE: dict[str, Multivariate] = {}
 _NAMES: dict[type, str] = {}
+_CLASSES: dict[type, Any] = {}
+
+
+def _derived(theirs: Any) -> Any:
+    """The class of a distribution of SciPy's, with derivatives."""
+    return _CLASSES[theirs]
+
+
+def _add(name: str) -> None:
+    found = getattr(scipy.stats, name, None)
+    if found is None:
+        return
+    kind = type(found)
+    methods = {word: _method(name, word, f) for word, f in _public(kind).items()}
+    made = _CLASSES[kind] = _class(kind, (Multivariate,), methods)
+    _NAMES[made], MULTIVARIATE[name] = name, object.__new__(made)
+    MULTIVARIATE[name].__dict__.update(found.__dict__)
+
 
 for _name in FORMULAS:
-    if (_found := getattr(scipy.stats, _name, None)) is not None:
-        _kind = type(_found)
-        _methods = {word: _method(_name, word, f) for word, f in _public(_kind).items()}
-        _made = _class(_kind, (Multivariate,), _methods)
-        _NAMES[_made], MULTIVARIATE[_name] = _name, object.__new__(_made)
-        MULTIVARIATE[_name].__dict__.update(_found.__dict__)
+    _add(_name)
 
 __all__ = ["MULTIVARIATE", "Multivariate"]

@@ -72,6 +72,18 @@ _Discrete: Any = type(scipy.stats.poisson(1.0))
 _Frozen: Any = _Continuous.__base__
 
 
+def restored_by(found: Any, derive: Any) -> tuple[Any, ...]:
+    """How pickle makes an object again whose class `derive` makes of one of SciPy's."""
+    kind = type(found)
+    theirs = vars(kind).get("_derived_from")  # a user's class has a name of its own
+    made = (None, kind) if theirs is None else (derive, theirs)
+    return _empty, made, found.__getstate__()
+
+
+def _empty(derive: Any, kind: Any) -> Any:
+    return object.__new__(kind if derive is None else derive(kind))
+
+
 class Distribution(_Generic):
     """A distribution of SciPy's, with derivatives by points and parameters.
 
@@ -114,6 +126,9 @@ class Distribution(_Generic):
         """The distribution with its parameters given."""
         kind = rv_discrete_frozen if self._is_discrete else rv_continuous_frozen
         return kind(self, *args, **kwds)
+
+    def __reduce__(self) -> Any:
+        return restored_by(self, _derived)
 
     def __repr__(self) -> str:
         return f"<tapegrad.scipy.stats.{self.name}>"
@@ -277,10 +292,9 @@ def _derived(theirs: type) -> type:
     if made is None:
         names = [name for name in (*_MADE, *_REFUSED) if hasattr(theirs, name)]
         methods = {name: _method(getattr(theirs, name), name) for name in names}
-        contents = {"__module__": __name__, "__doc__": theirs.__doc__, **methods}
+        contents = {"__doc__": theirs.__doc__, "_derived_from": theirs, **methods}
         base = Continuous if issubclass(theirs, scipy.stats.rv_continuous) else Distribution
-        made = type(theirs.__name__, (base, theirs), contents)
-        globals()[theirs.__name__] = _CLASSES[theirs] = made  # where pickle looks
+        made = _CLASSES[theirs] = type(theirs.__name__, (base, theirs), contents)
     return made
 
 
@@ -313,4 +327,5 @@ __all__ = [
     "Frozen",
     "is_traced",
     "methods_of",
+    "restored_by",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -538,7 +539,9 @@ def test_plain_random_variables_are_scipys(f):
 
 def test_plain_random_variables_take_traced_points():
     for law in (stats.Normal(), stats.Normal(mu=1.0), stats.Uniform(a=0.0, b=2.0)):
-        np.testing.assert_allclose(grad(law.cdf)(0.3), law.pdf(0.3), rtol=1e-15)
+        for one in (law, pickle.loads(pickle.dumps(law)), copy.copy(law), copy.deepcopy(law)):
+            assert (type(one), one.mean()) == (type(law), law.mean())
+            np.testing.assert_allclose(grad(one.cdf)(0.3), law.pdf(0.3), rtol=1e-15)
     with pytest.raises(NotDifferentiableError, match=r"Normal\.__mul__"):
         grad(lambda a: (stats.Normal() * a).mean())(2.0)
 

@@ -67,6 +67,10 @@ class Variable:
     def __init__(self, *args: Any, **parameters: Any) -> None:
         """Do nothing: SciPy's has set the attributes."""
 
+    def __reduce__(self) -> Any:
+        made = vars(type(self)).get("_derived_from", (type(self), self._kind))
+        return _empty, made, self.__getstate__()
+
     def _traced(self, name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         parameters = {name: getattr(self, name) for name in self._names}
         return getattr(TracedVariable(type(self), parameters), name)(*args, **kwds)
@@ -77,8 +81,17 @@ def _derived(own: Any, theirs: Any) -> Any:
     """Our class of objects of SciPy's class, which may be one derived from that of `own`."""
     if theirs is own._kind:
         return own
-    contents = {"__module__": own.__module__, "__slots__": (), "__init__": Variable.__init__}
+    contents = {
+        "__module__": own.__module__,
+        "__slots__": (),
+        "__init__": Variable.__init__,
+        "_derived_from": (own, theirs),
+    }
     return type(theirs.__name__, (theirs, own), contents)
+
+
+def _empty(own: Any, theirs: Any) -> Any:
+    return object.__new__(_derived(own, theirs))
 
 
 class TracedVariable:
@@ -206,6 +219,7 @@ def _class(
         "__slots__": (),
         "__new__": Variable.__new__,
         "__init__": Variable.__init__,
+        "__reduce__": Variable.__reduce__,
         "_kind": kind,
         "_dist": dist,
         "_names": names,

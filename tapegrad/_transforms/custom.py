@@ -66,7 +66,7 @@ def _stopped(leaf: Any) -> Any:
         return value.copy() if stopped is value else stopped
     if is_mapped(leaf):  # what is traced may lie within a vmap
         inner = _stopped(leaf._value)
-        return leaf if inner is leaf._value else type(leaf)(inner, leaf.vmap_level)  # type: ignore[call-arg]
+        return leaf if inner is leaf._value else type(leaf)(inner, leaf.vmap_level)
     return leaf
 
 

@@ -28,6 +28,7 @@ from tapegrad._core.entry import (
     opened,
     parents_of,
 )
+from tapegrad._core.replay import live_steps
 from tapegrad._core.series import (
     BESIDE,
     EXACT,
@@ -295,10 +296,11 @@ class _Call:
         with recorded(definition, values) as (tape, slots, made):
             moving = [change for change in self.changes if change is not None]
             changes = dict(zip(slots, moving, strict=True))
-            forward(tape.entries, changes)
             if not isinstance(made, Traced):
                 raise UnknownSeries
-            yield tape.entries, changes, made.slot
+            entries = [entry for entry, _, _ in live_steps(tape.entries, slots, [made.slot])]
+            forward(entries, changes)
+            yield entries, changes, made.slot
 
     def _formula_at(self) -> Any:
         """The formula of a general rule as a function of what moves, and the values of that."""

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("scipy")
 
 import scipy.stats as theirs
-from scipy.special import digamma, gamma
+from scipy.special import digamma, gamma, kve
 from scipy.stats._distr_params import distcont, distdiscrete
 
 import tapegrad
@@ -207,6 +207,69 @@ def test_moments_of_a_law_whose_end_is_far_off_and_moves_fast(c):
         expected = difference(getattr(theirs.genextreme, method), (c,), 0, 1e-2 * abs(c))
         found = grad(getattr(stats.genextreme, method))(c)
         np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("shapes", "at"), [((0.3, np.inf), 0), ((-np.inf, 0.3), 1)])
+def test_moments_where_an_end_is_infinite(shapes, at):
+    for call in (
+        lambda law: law.mean,
+        lambda law: law.var,
+        lambda law: lambda *p: law.stats(*p, moments="s"),
+        lambda law: lambda *p: law.moment(3, *p),
+    ):
+        expected = difference(call(theirs.truncnorm), shapes, at, 1e-3)
+        found = grad(call(stats.truncnorm), at)(*shapes)
+        np.testing.assert_allclose(found, expected, rtol=3e-6)
+
+
+@pytest.mark.parametrize(
+    "shapes", [(0.5, 0.01), (0.1, 1e-4), (-2.5, 0.01), (3.0, 40.0), (0.0, 0.1)]
+)
+def test_moments_of_geninvgauss_of_any_shapes(shapes):
+    """The mean is a ratio of Bessel functions."""
+
+    def mean(p, b):
+        return kve(p + 1, b) / kve(p, b)
+
+    for at in (0, 1):
+        step = 1e-3 * shapes[1] / (1 + shapes[1]) if at else 1e-3
+        expected = difference(mean, shapes, at, step)
+        found = grad(stats.geninvgauss.mean, at)(*shapes)
+        np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_a_moment_that_the_nodes_miss_is_refused():
+    """Nearly all of gamma's mass is below the smallest number; the skewness was constant."""
+    with pytest.warns(RuntimeWarning, match="NaN in the derivative"):
+        assert np.isnan(grad(lambda a: stats.gamma.stats(a, moments="s"))(1e-5))
+
+
+@pytest.mark.parametrize("skew", [0.0, 1e-9, -1e-5, 1e-3, 0.3])
+def test_pearson3_of_little_skew_to_second_order(skew):
+    """By the series of its log density in the skewness: Stirling's, and of log(1 + s y / 2)."""
+    y, s = np.array([-1.3, 0.7, 2.0]), skew
+    k = np.arange(1.0, 60)
+    terms = -((-y[:, None] / 2) ** (k + 2)) * 4 / (k + 2)
+    first = np.sum(terms * k * s ** (k - 1), axis=-1) - y / 2 / (1 + s * y / 2)
+    second = np.sum(terms[:, 1:] * (k * (k - 1) * s ** np.abs(k - 2))[1:], axis=-1)
+    second += y * y / 4 / (1 + s * y / 2) ** 2
+    first = first - s / 24 + s**5 / 3840
+    second = second - 1 / 24 + s**4 / 768
+    each = jvp(lambda p: stats.pearson3.logpdf(y, p), (s,), (1.0,))[1]
+    np.testing.assert_allclose(each, first, rtol=1e-6)
+
+    def along(method, p):
+        return jvp(lambda q: getattr(stats.pearson3, method)(y, q), (p,), (1.0,))[1]
+
+    np.testing.assert_allclose(jvp(lambda p: along("logpdf", p), (s,), (1.0,))[1], second, 1e-5)
+    density = theirs.norm.pdf(y)
+    if s == 0:  # Cornish and Fisher's series
+        hermite = [y**2 - 1, y**3 - 3 * y, y**5 - 10 * y**3 + 15 * y]
+        np.testing.assert_allclose(along("cdf", s), -hermite[0] / 6 * density, rtol=1e-7)
+        curve = -(hermite[1] / 8 + hermite[2] / 36) * density
+        for method, sign in (("cdf", 1), ("sf", -1)):
+            found = jvp(lambda p, m=method: along(m, p), (s,), (1.0,))[1]
+            np.testing.assert_allclose(found, sign * curve, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("b", "c"), [(-2.0, 5.0), (1.8, 5.3)])

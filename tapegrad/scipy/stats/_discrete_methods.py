@@ -111,20 +111,22 @@ class DiscreteMethods(Methods):
         def value(*parameters: Any) -> Any:
             return np.asarray(self.theirs.stats(*parameters, moments=letter))
 
-        def formula(*parameters: Any) -> Any:
+        def formula(out: Any, *parameters: Any) -> Any:
             *given, loc = parameters
             shapes = self._constants(tuple(given), method)
             if method == "mean":
-                return loc + self.central(1, *shapes)
+                return self.checked(out, loc + self.central(1, *shapes), parameters)
             if method == "entropy":
-                return -self.expected(lambda _k, log: log, *shapes) + 0 * loc
+                entropy = -self.expected(lambda _k, log: log, *shapes) + 0 * loc
+                return self.checked(out, entropy, parameters)
             variance = self.central(2, *shapes) + 0 * loc
             if method == "var":
-                return variance
+                return self.checked(out, variance, parameters, 0.0)
             if method == "std":
-                return np.sqrt(variance)
+                return self.checked(out, np.sqrt(variance), parameters, 0.0)
             order = 3 if letter == "s" else 4
-            return self.central(order, *shapes) / variance ** (order / 2)
+            ratio = self.central(order, *shapes) / variance ** (order / 2)
+            return self.checked(out, ratio - (3 if letter == "k" else 0), parameters)
 
         theirs = value if letter else getattr(self.theirs, method)
         made = named(theirs, self.name, "stats" if letter else method)
@@ -132,6 +134,7 @@ class DiscreteMethods(Methods):
             made,
             formula,
             arrays=len(self.shapes) + 1,
+            reads_out=True,
             signature=self.signature("", "loc=0"),
         )
         return made

@@ -95,18 +95,23 @@ def vanishing(count: int) -> Any:
     return zero
 
 
-def _zero_but(unknown: Callable[[Any], Any], x: Any) -> Any:
-    return np.where(unknown(x), np.nan, 0.0)
+def unknown(x: Any) -> Any:
+    """NaN, and so are its derivatives of every order."""
+    return np.exp(np.nan * x)
 
 
-def _at_infinity(unknown: Callable[[Any], Any]) -> Any:
+def _zero_but(bad: Callable[[Any], Any], x: Any) -> Any:
+    return np.where(bad(x), np.nan, 0.0)
+
+
+def _at_infinity(bad: Callable[[Any], Any]) -> Any:
     """A limit at infinity: of x, with NaN for a slope where nothing is known."""
 
     @primitive
     def still(x: Any) -> Any:
         return np.zeros(np.shape(x))
 
-    elementwise(still, lambda _out, x: _zero_but(unknown, x))
+    elementwise(still, lambda _out, x: _zero_but(bad, x))
     return still
 
 
@@ -251,4 +256,4 @@ DENSITIES: dict[str, Formula] = {
     "weibull_min": lambda y, c: c * y ** (c - 1) * np.exp(-(y**c)),
 }
 
-__all__ = ["AT_INFINITY", "DENSITIES", "area_at", "inward", "vanishing"]
+__all__ = ["AT_INFINITY", "DENSITIES", "area_at", "inward", "unknown", "vanishing"]

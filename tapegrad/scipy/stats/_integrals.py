@@ -147,20 +147,25 @@ def _log_k1(z: Any) -> Any:
 def _log_kv(order: Any, z: Any) -> Any:
     """log K of any order, by an integral: K = 1/2 of exp(order t - z cosh t) over the line.
 
-    DLMF 10.32.9, about the peak of the integrand.
+    DLMF 10.32.9, by the trapezoidal rule between points where the integrand is next to nothing.
     """
-    order, z = column(order, z)
-    p, at = stop_gradient(order), stop_gradient(z)
+    p, at = abs(stop_gradient(order)), stop_gradient(z)
     peak = np.arcsinh(p / at)
-    curvature = np.sqrt(p * p + at * at)
-    # the integrand falls like exp(-curvature t**2 / 2), then like exp(-z exp(t) / 2)
-    reach = np.arccosh(1 + 40 / curvature)
-    t = peak + reach * np.sinh(_KV_STEPS) / np.sinh(1.0)
-    weights = reach * np.cosh(_KV_STEPS) / np.sinh(1.0) * (_KV_STEPS[1] - _KV_STEPS[0])
-    return log_sum(order * t - z * np.cosh(t) + np.log(weights)) - LOG_2
+    # On the right of its peak the integrand falls like exp(-curvature t**2 / 2) and faster; on
+    # the left like that, then like exp(p t), and beyond minus the peak doubly exponentially.
+    reach = np.arccosh(1 + _KV_FALL / np.sqrt(p * p + at * at))
+    back = np.minimum(reach + _KV_FALL / np.maximum(p, 1e-3), 2 * peak + reach)
+    start, end = peak - np.maximum(back, reach), peak + reach
+    longest = (end - start) / np.minimum(reach, 2.0)
+    longest = float(np.max(np.nan_to_num(plain(longest)), initial=0.0))
+    steps = np.linspace(0.0, 1.0, int(12 * longest) + 80)
+    side = np.where(stop_gradient(order) < 0, -1.0, 1.0)
+    order, z, start, width = column(order * side, z, start, end - start)
+    t = start + width * steps
+    return log_sum(order * t - z * np.cosh(t) + np.log(width * steps[1])) - LOG_2
 
 
-_KV_STEPS = np.linspace(-1.25, 1.25, 121)
+_KV_FALL = 45.0  # of the logarithm of an integrand, from its peak
 
 
 def _genhyperbolic_logpdf(y: Any, p: Any, a: Any, b: Any) -> Any:

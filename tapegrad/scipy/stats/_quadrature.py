@@ -22,7 +22,7 @@ from tapegrad.scipy.stats._laws import Formula, slope
 from tapegrad.scipy.stats._shared import LOG_2
 
 # As far as e**-640: what is left there of powers of small exponents, as of gamma of a small shape.
-_STEP = 0.055
+_STEP = 0.05
 _TIMES = np.arange(-6.0, 6.0, _STEP)
 # exp-sinh: x = exp(pi/2 sinh t), from 0 to infinity.
 REACHES = np.exp(np.pi / 2 * np.sinh(_TIMES))

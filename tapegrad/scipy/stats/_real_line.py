@@ -10,6 +10,7 @@ import scipy.stats
 from tapegrad import elementwise, primitive, stop_gradient
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._laws import Density
+from tapegrad.scipy.stats._quadrature import LINE, tails
 from tapegrad.scipy.stats._shared import (
     LOG_2,
     LOG_2PI,
@@ -206,12 +207,6 @@ _UNDERFLOW = -700.0  # of the logarithm of a point
 _NO_SKEW = 1.6e-5
 
 
-def _pearson_terms(y: Any, skew: Any) -> tuple[Any, Any, Any, Any]:
-    flat = abs(skew) < _NO_SKEW
-    beta = 2 / np.where(flat, 1.0, skew)
-    return flat, beta, beta**2, beta * (np.where(flat, 0.0, y) + beta)
-
-
 def _pearson_ends(skew: Any) -> tuple[Any, Any]:
     end = -2 / np.where(abs(skew) < _NO_SKEW, 1.0, skew)
     low, high = skew >= _NO_SKEW, skew <= -_NO_SKEW
@@ -219,23 +214,44 @@ def _pearson_ends(skew: Any) -> tuple[Any, Any]:
 
 
 def _pearson_logpdf(y: Any, skew: Any) -> Any:
-    flat, beta, alpha, z = _pearson_terms(y, skew)
-    near = log_normal(y) + skew * (y**3 - 3 * y) / 6
-    return np.where(flat, near, np.log(abs(beta)) + log_gamma_density(z, alpha))
+    """That of a gamma variable of shape 4 / skew**2, by terms that are smooth at skew 0."""
+    u, square = skew * y / 2, skew * skew / 4
+    near = abs(u) < _SMALL_SKEW
+    small, large = np.where(near, u, 0.0), np.where(near, 1.0, u)
+    fall = np.where(near, -_polynomial(-small, _LOG_SERIES), (np.log1p(large) - large) / large**2)
+    normal = square < _NEARLY_NORMAL
+    shape = 1 / np.where(normal, 1.0, square)
+    rest = sp.gammaln(shape) - (shape - 0.5) * np.log(shape) + shape - LOG_2PI / 2
+    series = np.where(normal, square, 0.0)
+    rest = np.where(normal, series * _polynomial(series * series, _STIRLING), rest)
+    return y * y * fall - np.log1p(u) - LOG_2PI / 2 - rest
 
 
-def _pearson_cdf(y: Any, skew: Any) -> Any:
-    flat, beta, alpha, z = _pearson_terms(y, skew)
-    near = sp.ndtr(y) - skew * (y * y - 1) / 6 * np.exp(log_normal(y))
-    mass = np.where(beta > 0, sp.gammainc(alpha, z), sp.gammaincc(alpha, z))
-    return np.where(flat, near, mass)
+_LOG_SERIES = tuple(1 / k for k in range(2, 19))  # of (x - log(1 + x)) / x**2, by -x
+_SMALL_SKEW = 0.1
+# log(gamma(a)) less Stirling's formula, by odd powers of 1 / a: DLMF 5.11.1
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_NEARLY_NORMAL = 0.06
 
 
-def _pearson_sf(y: Any, skew: Any) -> Any:
-    flat, beta, alpha, z = _pearson_terms(y, skew)
-    near = sp.ndtr(-y) + skew * (y * y - 1) / 6 * np.exp(log_normal(y))
-    mass = np.where(beta > 0, sp.gammaincc(alpha, z), sp.gammainc(alpha, z))
-    return np.where(flat, near, mass)
+def _pearson_tail(complement: bool) -> Any:
+    """A tail: of little skew, where the gamma function's slopes cancel, by an integral."""
+    name = "sf" if complement else "cdf"
+    integral = tails(_pearson_logpdf, scipy.stats.pearson3, 1, LINE)[name]
+
+    def tail(y: Any, skew: Any) -> Any:
+        little = abs(stop_gradient(skew)) < _LITTLE_SKEW
+        beta = 2 / np.where(little, 1.0, skew)
+        alpha, z = beta**2, beta * (np.where(little, 0.0, y) + beta)
+        lower, upper = sp.gammainc(alpha, z), sp.gammaincc(alpha, z)
+        mass = np.where((beta < 0) ^ complement, upper, lower)
+        near = integral(np.where(little, y, 0.0), np.where(little, skew, 0.0))
+        return np.where(little, near, mass)
+
+    return tail
+
+
+_LITTLE_SKEW = 0.5
 
 
 def _skewcauchy_side(y: Any, a: Any) -> Any:
@@ -385,8 +401,8 @@ LAWS: dict[str, Density] = {
     ),
     "pearson3": Density(
         _pearson_logpdf,
-        cdf=_pearson_cdf,
-        sf=_pearson_sf,
+        cdf=_pearson_tail(complement=False),
+        sf=_pearson_tail(complement=True),
         support=_pearson_ends,
         mean=lambda skew: 0 * skew,
         variance=lambda skew: 1 + 0 * skew,

@@ -244,6 +244,24 @@ def test_a_moment_that_the_nodes_miss_is_refused():
         assert np.isnan(grad(lambda a: stats.gamma.stats(a, moments="s"))(1e-5))
 
 
+def test_moments_of_laws_whose_end_is_farther_off_than_any_weight():
+    curve = grad(grad(stats.genextreme.var))
+    np.testing.assert_allclose(curve(1e-5), curve(0.0), rtol=1e-4)
+    for skew in (1e-3, -1e-3):
+        found = grad(lambda s: stats.pearson3.stats(s, moments="k"))(skew)
+        np.testing.assert_allclose(found, 3 * skew, atol=2e-5)
+
+
+def test_slopes_by_shapes_in_a_far_tail_are_those_of_what_is_left():
+    for name, point, shapes in (("betaprime", 7.6e30, (2.0, 0.05)), ("f", 7.6e30, (4.0, 0.1))):
+        own = getattr(stats, name)
+        for at in (1, 2):
+            found = grad(own.cdf, at)(point, *shapes)
+            expected = difference(getattr(theirs, name).cdf, (point, *shapes), at, 1e-4)
+            np.testing.assert_allclose(found, expected, rtol=1e-4)
+            np.testing.assert_allclose(grad(own.sf, at)(point, *shapes), -found, rtol=1e-9)
+
+
 @pytest.mark.parametrize("skew", [0.0, 1e-9, -1e-5, 1e-3, 0.3])
 def test_pearson3_of_little_skew_to_second_order(skew):
     """By the series of its log density in the skewness: Stirling's, and of log(1 + s y / 2)."""

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad import constant, primitive, stop_gradient
-from tapegrad._core.values import Traced, innermost
+from tapegrad._core.values import Traced, any_true, innermost
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy.stats._ends import unknown
 from tapegrad.scipy.stats._laws import plain
-from tapegrad.scipy.stats._methods import AREAS, MOMENTS, Methods, named
+from tapegrad.scipy.stats._methods import AREAS, INSIDE, MOMENTS, OUTSIDE, Methods, named
 from tapegrad.scipy.stats._quadrature import column
 
 
@@ -83,15 +84,15 @@ class DiscreteMethods(Methods):
         first, last = self._support(stopped)
         first = np.where(np.isfinite(first), first, self.theirs.ppf(_RARE, *stopped))
         last = np.where(np.isfinite(last), last, self.theirs.isf(_RARE, *stopped))
-        low, high = float(np.min(first)), float(np.max(last))
+        low, high = float(np.nanmin(first)), float(np.nanmax(last))
         if np.isinf(self.theirs.b):  # tails fall like powers of a number: twice as far is enough
             low, high = low - (high - low) * np.isinf(self.theirs.a) - 20, 2 * high - low + 20
         k = np.arange(low, high + 1)
         shapes = tuple(column(*shapes))
         place = self.place(k, 1.0, *map(stop_gradient, shapes))
-        k = np.where(place == 0, np.max(first), k)
+        k = np.where(place == INSIDE, k, np.nanmax(first))
         logs = self.formulas.logpdf(k, *shapes)
-        return np.sum(np.where(place == 0, 0.0, np.exp(logs) * function(k, logs)), axis=-1)
+        return np.sum(np.where(place == OUTSIDE, 0.0, np.exp(logs) * function(k, logs)), axis=-1)
 
     def central(self, order: int, *shapes: Any) -> Any:
         """The mean (1), or a central moment."""
@@ -114,6 +115,8 @@ class DiscreteMethods(Methods):
         def formula(out: Any, *parameters: Any) -> Any:
             *given, loc = parameters
             shapes = self._constants(tuple(given), method)
+            if not any_true(np.isfinite(out)):
+                return unknown(sum(parameters))
             if method == "mean":
                 return self.checked(out, loc + self.central(1, *shapes), parameters)
             if method == "entropy":

@@ -17,6 +17,7 @@ from tapegrad.scipy.stats._shared import (
     LOG_2PI,
     LOG_PI,
     ROOT_2,
+    beta_mass,
     log1p_over,
     log_difference,
     log_gamma_density,
@@ -149,8 +150,8 @@ LAWS: dict[str, Density] = {
     ),
     "betaprime": Density(
         lambda y, a, b: sp.xlogy(a - 1, y) - sp.xlog1py(a + b, y) - sp.betaln(a, b),
-        cdf=lambda y, a, b: sp.betainc(a, b, y / (1 + y)),
-        sf=lambda y, a, b: sp.betainc(b, a, 1 / (1 + y)),
+        cdf=lambda y, a, b: beta_mass(a, b, y / (1 + y), 1 / (1 + y)),
+        sf=lambda y, a, b: beta_mass(b, a, 1 / (1 + y), y / (1 + y)),
     ),
     "burr": Density(
         lambda y, c, d: (
@@ -204,8 +205,12 @@ LAWS: dict[str, Density] = {
             - (dfn + dfd) / 2 * np.log(dfd + dfn * y)
             - sp.betaln(dfn / 2, dfd / 2)
         ),
-        cdf=lambda y, dfn, dfd: sp.betainc(dfn / 2, dfd / 2, dfn * y / (dfd + dfn * y)),
-        sf=lambda y, dfn, dfd: sp.betainc(dfd / 2, dfn / 2, dfd / (dfd + dfn * y)),
+        cdf=lambda y, dfn, dfd: beta_mass(
+            dfn / 2, dfd / 2, dfn * y / (dfd + dfn * y), dfd / (dfd + dfn * y)
+        ),
+        sf=lambda y, dfn, dfd: beta_mass(
+            dfd / 2, dfn / 2, dfd / (dfd + dfn * y), dfn * y / (dfd + dfn * y)
+        ),
     ),
     "fatiguelife": Density(
         lambda y, c: (

@@ -30,6 +30,7 @@ MOMENTS = ("mean", "var", "std", "entropy")
 OUTSIDE, INSIDE, LOW, HIGH, FAR = map(float, range(5))  # of a support; FAR: an infinite end
 
 _LEVELS = (0.01, 1e-10)  # of a distribution, from both sides
+_FAR_OFF = 100.0  # widths
 _AGREE = 1e-5  # a moment and SciPy's, which may be an integral to eight digits
 
 
@@ -121,6 +122,8 @@ class Methods:
         """
         bound = _AGREE * (spread + abs(out))
         known = abs(stop_gradient(found) - out) <= bound
+        if not any_true(~known):
+            return found
         if not any_true(known):
             return unknown(sum(parameters))
         return np.where(known, found, unknown(sum(parameters)))
@@ -441,6 +444,9 @@ class ContinuousMethods(Methods):
         kinks = self.law.kinks
         # Kinks move with the shapes: what the slope jumps by there is in the second derivative.
         inner = self.inner_points(*stopped) if kinks is None else kinks(*shapes)
+        if self.law.support is not None:
+            middle = inner[len(inner) // 2]
+            low, high = (self._but_far(end, middle, width, stopped) for end in (low, high))
         return expectation(
             function,
             self.formulas.logpdf,
@@ -448,6 +454,16 @@ class ContinuousMethods(Methods):
             width,
             tuple(x + like for x in shapes),
         )
+
+    def _but_far(self, end: Any, middle: Any, width: Any, shapes: tuple[Any, ...]) -> Any:
+        """An end of the support; a constant where it is far off and the density ends smoothly.
+
+        Nodes that follow it would move far with a shape: what they have of weight and rounding
+        errors would be multiplied by as much.
+        """
+        at = stop_gradient(end)
+        far = abs(at - middle) > _FAR_OFF * width
+        return np.where(far & self.vanishes(at, *shapes), at, end)
 
     def inner_points(self, *shapes: Any) -> list[Any]:
         """Plain points that divide a law into its middle, its sides, and next to nothing.

@@ -17,6 +17,7 @@ from tapegrad.scipy.stats._shared import (
     LOG_PI,
     ROOT_2,
     ROOT_2PI,
+    beta_mass,
     log1p_over,
     log_difference,
     log_gamma_density,
@@ -355,8 +356,8 @@ LAWS: dict[str, Density] = {
     ),
     "jf_skew_t": Density(
         _skew_t_logpdf,
-        cdf=lambda y, a, b: sp.betainc(a, b, _skew_t_parts(y, a, b)[0]),
-        sf=lambda y, a, b: sp.betainc(b, a, _skew_t_parts(y, a, b)[1]),
+        cdf=lambda y, a, b: beta_mass(a, b, *_skew_t_parts(y, a, b)),
+        sf=lambda y, a, b: beta_mass(b, a, *_skew_t_parts(y, a, b)[::-1]),
     ),
     "johnsonsu": Density(
         lambda y, a, b: np.log(b) - np.log1p(y * y) / 2 + log_normal(a + b * np.arcsinh(y)),

@@ -80,6 +80,13 @@ def log_normal_mass(a: Any, b: Any) -> Any:
     return log_difference(sp.log_ndtr(high), sp.log_ndtr(low))
 
 
+def beta_mass(a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """The distribution function of beta at x, of which `rest` is left to 1, exact near both."""
+    low = stop_gradient(x) < 0.5
+    lower = sp.betainc(a, b, np.where(low, x, 0.5))
+    return np.where(low, lower, sp.betaincc(b, a, np.where(low, 0.5, rest)))
+
+
 def log_beta_density(y: Any, a: Any, b: Any) -> Any:
     return sp.xlog1py(b - 1, -y) + sp.xlogy(a - 1, y) - sp.betaln(a, b)
 
@@ -95,6 +102,7 @@ __all__ = [
     "OF_DRAWS",
     "ROOT_2",
     "ROOT_2PI",
+    "beta_mass",
     "log1p_over",
     "log_beta_density",
     "log_difference",

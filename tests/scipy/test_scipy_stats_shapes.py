@@ -1,0 +1,200 @@
+"""Every law of scipy.stats where a shape is infinite, at a value at which SciPy's code or ours has
+a branch, and beside one: derivatives of methods and moments, first and second, by every parameter.
+
+First derivatives are compared with differences of SciPy's values, second ones with differences of
+our first. Two steps state a difference's error. A derivative may be refused (nan, or an error); a
+number that is wrong may not be.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+import scipy.stats as theirs
+from scipy.stats._distr_params import distcont, distdiscrete
+
+from tapegrad import TapegradError, jvp
+from tapegrad.scipy import stats
+from tapegrad.scipy.stats._univariate import CONTINUOUS, DISCRETE
+
+SHAPES = {name: shapes for name, shapes in [*distcont, *distdiscrete] if isinstance(name, str)}
+SHAPES["reciprocal"] = SHAPES["loguniform"]
+SPECIAL = (0.0, 1.0, 2.0, np.inf, -np.inf)
+BESIDE = (1e-5, -1e-3)  # of 0
+LEVELS = np.array([0.03, 0.3, 0.62, 0.97])
+LOC, SCALE = 0.3, 1.7
+NAMES = sorted(name for name in {**CONTINUOUS, **DISCRETE} if hasattr(theirs, name))
+# SciPy solves an equation, or integrates, for each value, to fewer digits than steps need.
+COARSE = {"dpareto_lognorm", "genhyperbolic", "geninvgauss", "norminvgauss", "gausshyper"}
+QUICK = ("binom", "truncexpon")
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # SciPy's own, and of refusals
+        yield
+
+
+def settings(name):
+    """The shapes to look at: those of SciPy's tests, with one of them at a special value."""
+    reference, usual = getattr(theirs, name), tuple(map(float, SHAPES[name]))
+    methods = getattr(stats, name)._methods
+    yield usual
+    for at, shape in enumerate(methods.shapes):
+        if shape in methods.law.fixed:
+            continue
+        zero = is_allowed(reference, moved(usual, at, -usual[at]))
+        for value in SPECIAL + (BESIDE if zero else ()):
+            shapes = moved(usual, at, 0.0, value)
+            if value != usual[at] and is_allowed(reference, shapes):
+                yield shapes
+
+
+def is_allowed(reference, shapes):
+    try:
+        return bool(np.all(reference._argcheck(*shapes)))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def moved(args, at, by, start=None):
+    """Arguments of which one is moved, from where it is or from a start."""
+    return tuple(
+        (x if start is None else start) + by if k == at else x for k, x in enumerate(args)
+    )
+
+
+# Weights of values at steps: from both sides, from above, from below.
+SIDES = (
+    (np.array([-2, -1, 1, 2]), np.array([1, -8, 8, -1]) / 12),
+    (np.arange(5), np.array([-25, 48, -36, 16, -3]) / 12),
+    (-np.arange(5), -np.array([-25, 48, -36, 16, -3]) / 12),
+)
+
+
+def difference(function, args, at, width):
+    """The derivative by one argument; its error; nan where it is not known."""
+    found = []
+    for step in (2e-3 * width, 1e-3 * width):
+        slope = np.nan
+        for steps, weights in SIDES:
+            values = [function(*moved(args, at, k * step)) for k in steps]
+            change = sum(w * np.asarray(v, float) for w, v in zip(weights, values, strict=True))
+            slope = np.where(np.isfinite(slope), slope, change / step)
+            if np.all(np.isfinite(slope)):
+                break
+        found.append(slope)
+    return found[1], abs(found[0] - found[1])
+
+
+def slope(function, args, at):
+    def along(x):
+        return function(*moved(args, at, 0.0, x))
+
+    return jvp(along, (args[at],), (np.ones(np.shape(args[at])),))[1]
+
+
+def wrong(found, expected, error, size):
+    """Where a number is not the derivative, of those whose derivative is known."""
+    size = abs(size) + 1e-3 * np.nanmax(abs(expected), initial=0.0)
+    settled = np.isfinite(expected) & (error <= 2e-2 * abs(expected) + 1e-4 * size)
+    far = abs(found - expected) > 1e-3 * abs(expected) + 10 * error + 1e-5 * size
+    return settled & np.isfinite(found) & far
+
+
+def mistakes(own, reference, args, where, twice, least=0.0):
+    """The derivatives of a function that are wrong, as (arguments, found, expected).
+
+    where: how far steps may go, by the places of arguments; least: a size that counts as 0
+    """
+    value = np.asarray(reference(*args), float)
+    if not np.any(np.isfinite(value)):
+        return
+    for at, width in where.items():
+        try:
+            found = slope(own, args, at)
+            expected, error = difference(reference, args, at, width)
+            if np.any(wrong(found, expected, error, (abs(value) + least) / width)):
+                yield (at,), found, expected
+            for by in twice if at in twice else ():
+
+                def first(*args, by=by):
+                    return slope(own, args, by)
+
+                found, height = slope(first, args, at), first(*args)
+                expected, error = difference(first, args, at, width)
+                size = (abs(height) + least) / width + 1e-3 * abs(value)
+                if np.any(wrong(found, expected, error, size)):
+                    yield (at, by), found, expected
+        except TapegradError:  # a refusal
+            continue
+
+
+def reach(shape):
+    return 1.0 if shape in (0.0, *BESIDE) else min(abs(shape), 1.0)
+
+
+def moments(law, name):
+    """The moments for which SciPy has a formula."""
+    base = theirs.rv_discrete if name in DISCRETE else theirs.rv_continuous
+    kind = type(getattr(theirs, name))
+    if kind._stats is not base._stats:
+        yield law.mean
+        yield law.var
+        yield lambda *p: law.stats(*p, moments="s")
+        yield lambda *p: law.stats(*p, moments="k")
+    if kind._entropy is not base._entropy:
+        yield law.entropy
+
+
+def mistakes_of(name, shapes):
+    own, reference = getattr(stats, name), getattr(theirs, name)
+    methods, is_discrete = own._methods, name in DISCRETE
+    rest = (2.0,) if is_discrete else (LOC, SCALE)
+    try:
+        x = reference.ppf(LEVELS, *shapes, *rest)
+    except (ValueError, RuntimeError):  # SciPy's own search
+        return
+    if not np.all(np.isfinite(x)):
+        return
+    real = [
+        at
+        for at, shape in enumerate(shapes)
+        if methods.shapes[at] not in methods.law.fixed and np.isfinite(shape)
+    ]
+    given = [np.float64(p) for p in (*shapes, *rest)]
+    places = {at: reach(shapes[at]) for at in real}
+    if not is_discrete:
+        places |= {len(shapes): 1.0, len(shapes) + 1: 1.0}
+    if name not in COARSE:
+        pairs = zip(moments(own, name), moments(reference, name), strict=True)
+        for kind, (ours, scipys) in enumerate(pairs):
+            for case in mistakes(ours, scipys, given, places, real, least=10.0):
+                yield ("moment", kind, shapes), case
+    args = [x, *[np.full(4, p) for p in given]]
+    places = {at + 1: reach(shapes[at]) for at in real}
+    twice = [at + 1 for at in real]
+    if not is_discrete:
+        near = min(1.0, float(np.min(np.abs(x - LOC))))  # where 0 may be an end, or a kink
+        places |= {0: near, len(args) - 2: near, len(args) - 1: 1.0}
+        twice.append(0)
+    names = ("pmf", "logpmf", "cdf", "sf") if is_discrete else ("pdf", "logpdf", "cdf", "sf")
+    for method in names:
+        ours, scipys = getattr(own, method), getattr(reference, method)
+        for case in mistakes(ours, scipys, args, places, twice):
+            yield (method, shapes), case
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES],
+)
+def test_derivatives_where_shapes_are_special(name):
+    found = [case for shapes in settings(name) for case in mistakes_of(name, shapes)]
+    assert not found, found[:5]

@@ -31,7 +31,7 @@ LOC, SCALE = 0.3, 1.7
 NAMES = sorted(name for name in {**CONTINUOUS, **DISCRETE} if hasattr(theirs, name))
 # SciPy solves an equation, or integrates, for each value, to fewer digits than steps need.
 COARSE = {"dpareto_lognorm", "genhyperbolic", "geninvgauss", "norminvgauss", "gausshyper"}
-QUICK = ("binom", "truncexpon")
+QUICK = ("binom", "triang", "truncexpon")
 
 
 @pytest.fixture(autouse=True)

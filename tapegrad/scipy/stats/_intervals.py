@@ -69,6 +69,15 @@ def _trapezoid_sf(y: Any, c: Any, d: Any) -> Any:
     return np.where(rises, d - c + 1 - y * y / rise, flat) / (d - c + 1)
 
 
+def _trapezoid_mean(c: Any, d: Any) -> Any:
+    return (1 + d + d * d - c * c) / (3 * (1 + d - c))
+
+
+def _trapezoid_variance(c: Any, d: Any) -> Any:
+    second = (1 + d + d**2 + d**3 - c**3) / (6 * (1 + d - c))
+    return second - _trapezoid_mean(c, d) ** 2
+
+
 def _triangle_logpdf(y: Any, c: Any) -> Any:
     return _trapezoid_logpdf(y, c, c)
 
@@ -158,13 +167,22 @@ LAWS: dict[str, Density] = {
         even=True,
     ),
     "trapezoid": Density(
-        _trapezoid_logpdf, cdf=_trapezoid_cdf, sf=_trapezoid_sf, kinks=lambda c, d: (c, d)
+        _trapezoid_logpdf,
+        cdf=_trapezoid_cdf,
+        sf=_trapezoid_sf,
+        kinks=lambda c, d: (c, d),
+        mean=_trapezoid_mean,
+        variance=_trapezoid_variance,
+        entropy=lambda c, d: (1 - d + c) / (2 * (1 + d - c)) + np.log((1 + d - c) / 2),
     ),
     "triang": Density(
         _triangle_logpdf,
         cdf=lambda y, c: _trapezoid_cdf(y, c, c),
         sf=lambda y, c: _trapezoid_sf(y, c, c),
         kinks=lambda c: (c,),
+        mean=lambda c: (1 + c) / 3,
+        variance=lambda c: (1 - c + c * c) / 18,
+        entropy=lambda c: 0.5 - LOG_2 + 0 * c,
     ),
     "truncnorm": Density(
         lambda y, a, b: log_normal(y) - log_normal_mass(a, b),

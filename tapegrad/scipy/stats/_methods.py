@@ -447,13 +447,18 @@ class ContinuousMethods(Methods):
         if self.law.support is not None:
             middle = inner[len(inner) // 2]
             low, high = (self._but_far(end, middle, width, stopped) for end in (low, high))
-        return expectation(
+        found = expectation(
             function,
             self.formulas.logpdf,
             [point + like for point in (low, *inner, high)],
             width,
             tuple(x + like for x in shapes),
         )
+        if kinks is None:
+            return found
+        # A piece of no width has no nodes, and grows with a shape.
+        touching = (stop_gradient(inner[0]) == low) | (stop_gradient(inner[-1]) == high)
+        return np.where(touching, unknown(found), found) if any_true(touching) else found
 
     def _but_far(self, end: Any, middle: Any, width: Any, shapes: tuple[Any, ...]) -> Any:
         """An end of the support; a constant where it is far off and the density ends smoothly.

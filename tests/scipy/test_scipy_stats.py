@@ -193,7 +193,10 @@ WITH_KINKS = [n for n in CONTINUOUS if CONTINUOUS[n].kinks is not None]
 @pytest.mark.parametrize("name", WITH_KINKS)
 def test_second_derivatives_where_a_kink_moves_with_a_shape(name):
     own, shapes = getattr(stats, name), SHAPES[name]
-    for moment in (own.mean, own.var, own.entropy, lambda *p: own.stats(*p, moments="s")):
+    moments = [own.mean, own.var, own.entropy]
+    if name in ("trapezoid", "triang"):  # which have these in closed form
+        moments.append(lambda *p: own.stats(*p, moments="s"))
+    for moment in moments:
         slope = grad(moment)
         expected = difference(slope, shapes, 0, 1e-4)
         np.testing.assert_allclose(grad(slope)(*shapes), expected, rtol=1e-5, atol=1e-6)

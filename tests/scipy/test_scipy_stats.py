@@ -246,6 +246,8 @@ def test_a_moment_that_the_nodes_miss_is_refused():
     """Nearly all of gamma's mass is below the smallest number; the skewness was constant."""
     with pytest.warns(RuntimeWarning, match="NaN in the derivative"):
         assert np.isnan(grad(lambda a: stats.gamma.stats(a, moments="s"))(1e-5))
+    with pytest.warns(RuntimeWarning, match="NaN in the derivative"):
+        assert np.isnan(grad(stats.crystalball.var)(2.0, 3.0))  # infinite
 
 
 def test_moments_of_laws_whose_end_is_farther_off_than_any_weight():

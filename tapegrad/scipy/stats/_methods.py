@@ -121,7 +121,7 @@ class Methods:
         spread: how far from 0 a moment is that counts as 0
         """
         bound = _AGREE * (spread + abs(out))
-        known = abs(stop_gradient(found) - out) <= bound
+        known = (abs(stop_gradient(found) - out) <= bound) & np.isfinite(out)
         if not any_true(~known):
             return found
         if not any_true(known):

@@ -341,7 +341,9 @@ LAWS: dict[str, Density] = {
     ),
     "mielke": Density(
         lambda y, k, s: np.log(k) + sp.xlogy(k - 1, y) - (1 + k / s) * np.log1p(y**s),
-        logcdf=lambda y, k, s: -k / s * _softplus(-s * np.log(y)),
+        logcdf=lambda y, k, s: np.where(
+            np.isinf(s), k * np.log(y), -k / s * _softplus(-s * np.log(y))
+        ),
     ),
     "nakagami": Density(
         lambda y, nu: (

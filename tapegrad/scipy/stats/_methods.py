@@ -7,7 +7,6 @@ answers nan, for parameters outside of their domain, so are the derivatives.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,6 @@ from tapegrad.scipy.stats._ends import AT_INFINITY, area_at, inward, unknown, va
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
 from tapegrad.scipy.stats._laws import Density, Formulas
 from tapegrad.scipy.stats._quadrature import expectation
-from tapegrad.scipy.stats._shared import OF_DRAWS
 
 DENSITIES = ("pdf", "logpdf")
 AREAS = ("cdf", "logcdf", "sf", "logsf")
@@ -424,7 +422,6 @@ class ContinuousMethods(Methods):
             return sum(terms[1:], terms[0]) + np.zeros_like(out)
 
         made = named(self.theirs.rvs, self.name, "rvs")
-        made.__doc__ = f"{inspect.getdoc(self.theirs.rvs)}\n{OF_DRAWS}"
         general(
             made,
             vjp=[vjp_at(at) for at in range(len(self.shapes) + 2)],

@@ -7,6 +7,7 @@ Knows which methods have derivatives, free and frozen. What they are differentia
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, 
 from tapegrad.scipy.stats._discrete_methods import DiscreteMethods
 from tapegrad.scipy.stats._laws import Density
 from tapegrad.scipy.stats._methods import ContinuousMethods, Methods, named
+from tapegrad.scipy.stats._shared import OF_DRAWS
 
 if TYPE_CHECKING:
     from tapegrad.scipy._kinds import Elementwise
@@ -283,6 +285,8 @@ def _method(theirs: Any, name: str) -> Any:
             kwds["random_state"] = self._random_state
         return self._rule(name)(*args, **kwds)
 
+    if name == "rvs":
+        method.__doc__ = f"{inspect.getdoc(theirs)}\n{OF_DRAWS}"
     return method
 
 

@@ -285,3 +285,12 @@ def test_batches_of_spectra_are_refused():
 def test_plain_scipy_names_the_way_out():
     with pytest.raises(tapegrad.ConversionError, match=r"from tapegrad\.scipy\.sparse import"):
         grad(lambda b: np.sum(scipy_linalg.spsolve(C.tocsc(), b)))(VECTOR)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1e-7, 1.0])
+@pytest.mark.parametrize("rtol", [1e-5, 0.0])
+def test_an_absolute_tolerance_above_the_right_hand_side_leaves_its_derivative(size, rtol):
+    A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    b = size * np.array([1.0, 2.0])
+    found = grad(lambda b: np.sum(linalg.cg(A, b, rtol=rtol, atol=1e-8)[0]))(b)
+    np.testing.assert_allclose(found, np.linalg.solve(A, np.ones(2)), rtol=1e-4)

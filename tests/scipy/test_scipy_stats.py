@@ -769,3 +769,27 @@ def test_every_distribution_is_decided():
 def test_scipys_own_object_names_the_way_out():
     with pytest.raises(tapegrad.ConversionError, match=r"from tapegrad.scipy import stats"):
         grad(lambda x: theirs.norm.logpdf(x))(1.0)
+
+
+@pytest.mark.parametrize(
+    ("frozen", "name", "value"),
+    [
+        (
+            stats.multivariate_normal([0.0, 0.0]),
+            "cov_object",
+            theirs.Covariance.from_diagonal([4.0, 4.0]),
+        ),
+        (stats.wishart(5, np.eye(2)), "scale", 2 * np.eye(2)),
+        (stats.multivariate_t([0.0, 0.0], np.eye(2)), "shape", 4 * np.eye(2)),
+        (stats.matrix_normal(np.zeros((2, 2))), "rowcov", 2 * np.eye(2)),
+    ],
+)
+def test_a_vector_law_whose_attribute_was_set_is_refused(frozen, name, value):
+    """SciPy's methods read attributes that were made of it: `C`, `shape_info`, `rowpsd`."""
+    at = np.eye(2) if "matrix" in repr(frozen) or "wishart" in repr(frozen) else np.ones(2)
+    copied = pickle.loads(pickle.dumps(frozen))
+    for law in (frozen, copied):
+        assert np.isfinite(grad(lambda a, law=law: law.logpdf(a * at))(1.0))
+        setattr(law, name, value)
+        with pytest.raises(NotDifferentiableError, match=f"{name} was set"):
+            grad(lambda a, law=law: law.logpdf(a * at))(1.0)

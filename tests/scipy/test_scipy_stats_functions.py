@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -499,7 +498,7 @@ def test_random_variables():
     assert plain.pdf(0.5) == theirs.Normal(mu=1.0, sigma=2.0).pdf(0.5)
     with pytest.raises(NotDifferentiableError, match=r"Normal.sample"):
         grad(lambda m: np.sum(stats.Normal(mu=m).sample(3)))(0.0)
-    with pytest.raises(NotDifferentiableError, match="arithmetic"):
+    with pytest.raises(NotDifferentiableError, match="a product"):
         grad(lambda m: (stats.Normal(mu=m) * 2).mean())(0.0)
 
 
@@ -517,33 +516,6 @@ def test_confidence_interval_of_a_correlation(alternative, count):
     method = theirs.BootstrapMethod()
     with pytest.raises(NotDifferentiableError, match="draws samples"):
         grad(lambda a: stats.pearsonr(X, a * Y).confidence_interval(method=method).low)(1.0)
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda L: L.Mixture([L.Normal(mu=1.0), L.Normal(sigma=2.0)], weights=[0.3, 0.7]).pdf(0.4),
-        lambda L: L.truncate(L.Normal(mu=1.0), lb=0, ub=2).cdf(1.2),
-        lambda L: L.exp(L.Normal(mu=1.0)).mean(),
-        lambda L: L.order_statistic(L.Normal(), n=3, r=2).cdf(0.3),
-        lambda L: isinstance(L.Normal(), theirs.Normal),
-        lambda L: (3 - L.Normal(mu=2.0) * 2).mean(),
-        lambda L: L.Normal(mu=2.0).sample(3, rng=np.random.default_rng(1)),
-        lambda L: str(L.Normal(mu=3.0)),
-        lambda L: L.Binomial(n=3, p=0.2).pmf(1),
-    ],
-)
-def test_plain_random_variables_are_scipys(f):
-    np.testing.assert_array_equal(f(stats), f(theirs))
-
-
-def test_plain_random_variables_take_traced_points():
-    for law in (stats.Normal(), stats.Normal(mu=1.0), stats.Uniform(a=0.0, b=2.0)):
-        for one in (law, pickle.loads(pickle.dumps(law)), copy.copy(law), copy.deepcopy(law)):
-            assert (type(one), one.mean()) == (type(law), law.mean())
-            np.testing.assert_allclose(grad(one.cdf)(0.3), law.pdf(0.3), rtol=1e-15)
-    with pytest.raises(NotDifferentiableError, match=r"Normal\.__mul__"):
-        grad(lambda a: (stats.Normal() * a).mean())(2.0)
 
 
 # --- decisions --------------------------------------------------------------------------------

@@ -404,12 +404,13 @@ SPECTRUM = core(
 # matrix, of which func is its Taylor polynomial: P. Davies and N. Higham, "A Schur-Parlett
 # algorithm for computing matrix functions" (2003).
 
-NEAR, TERMS, ROUNDS = 1e-3, 7, 3
+# Quotients of values that are further apart than NEAR have eight digits of a second derivative.
+NEAR, TERMS, ROUNDS = 2e-4, 7, 3
 
 
 def _plain_clusters(w: Value) -> tuple[Value, Value]:
     """Which pairs of eigenvalues are joined by steps of less than NEAR; the means of clusters."""
-    size = np.max(np.abs(w), axis=-1, initial=0)[..., None, None]
+    size = np.max(np.abs(w), axis=-1, initial=1)[..., None, None]
     joined = np.abs(column(w) - row(w)) <= NEAR * size
     for _ in range(w.shape[-1].bit_length()):
         joined = np.matmul(joined, joined)

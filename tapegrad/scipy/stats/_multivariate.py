@@ -133,7 +133,8 @@ class Multivariate(_Generic):
         frozen = super().__call__(*args, **kwds)
         theirs: Any = type(frozen)
         frozen.__class__ = _derived_frozen(theirs)
-        frozen._of, frozen._given = self, given
+        frozen._of, frozen._given, frozen._made = self, given, None
+        frozen._made = dict(vars(frozen))
         return frozen
 
     def __reduce__(self) -> Any:
@@ -179,9 +180,28 @@ def _call(frozen: Any, name: str, *args: Any, **kwds: Any) -> Any:
     method = getattr(frozen._of, name)
     names = inspect.signature(method).parameters
     held = vars(frozen)
+    _refuse_changes(f"{type(frozen._of).__name__}.{name}", held)
     given = {key: held.get(key, x) for key, x in frozen._given.items() if key in names}
     free = [key for key in names if key not in given]
     return method(**given, **dict(zip(free, args, strict=False)), **kwds)
+
+
+# Parameters that SciPy's frozen distributions read where they are held; others they turn into
+# attributes of their own (a factor of a matrix), which decide.
+_READ = frozenset("mean loc df alpha kappa mu row_spread _made _random_state random_state".split())
+
+
+def _refuse_changes(call: str, held: dict[str, Any]) -> None:
+    """Raise NotDifferentiableError where an attribute was set, on which derived ones depend."""
+    made = held.get("_made")
+    for name, value in held.items() if made is not None else ():
+        before = made.get(name, made)
+        same = before is value or isinstance(value, (int, float, str)) and before == value
+        if name not in _READ and not same:
+            raise NotDifferentiableError(
+                f"scipy.stats.{call}: not differentiable after {name} was set. Freeze the "
+                "distribution with the new value."
+            )
 
 
 def _method(owner: str, name: str, theirs: Any) -> Any:

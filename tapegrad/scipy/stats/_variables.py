@@ -5,10 +5,8 @@ Each is one of the distributions in other words. Of plain values it is SciPy's o
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import scipy.stats
 
@@ -37,88 +35,67 @@ _OF_PARAMETERS = {
 }
 
 
-_ARITHMETIC = (
-    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__"),
-    *("__rtruediv__", "__pow__", "__rpow__", "__neg__", "__abs__"),
-)
-
-
 class Variable:
-    """A random variable with parameters by keyword: SciPy's, of a class that derives from SciPy's.
+    """A random variable with parameters by keyword, which may be traced.
 
-    Its methods take traced values: see `TracedVariable`, which it is with traced parameters.
+    pdf, logpdf, pmf, logpmf, cdf, logcdf, ccdf, logccdf, icdf and iccdf of one point, mean,
+    variance, standard_deviation, median, entropy, skewness and kurtosis have derivatives. Of plain
+    values each is SciPy's.
+
+    Parameters
+    ----------
+    **parameters : array_like
+        Those of SciPy's class, which broadcast; with plain values its options too.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of another method, or of arithmetic, with traced values.
+    TypeError
+        If there are options beside traced values.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy import stats
+    >>> tapegrad.grad(lambda mu: stats.Normal(mu=mu, sigma=2.0).logpdf(1.0))(0.0)
+    np.float64(0.25)
     """
-
-    __slots__ = ()  # an object of SciPy's becomes one of this class
 
     _kind: Any  # SciPy's class
     _dist: Distribution
     _names: tuple[str, ...]
     _arguments: Callable[..., dict[str, Any]]
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Any:
-        if is_traced(*args, **parameters):
-            return TracedVariable(cls, parameters)
-        made = cls._kind(*args, **parameters)
-        own, theirs = cast("tuple[Any, Any]", (cls, type(made)))
-        made.__class__ = _derived(own, theirs)
-        return made
-
-    def __init__(self, *args: Any, **parameters: Any) -> None:
-        """Do nothing: SciPy's has set the attributes."""
-
-    def __reduce__(self) -> Any:
-        made = vars(type(self)).get("_derived_from", (type(self), self._kind))
-        return _empty, made, self.__getstate__()
-
-    def _traced(self, name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
-        parameters = {name: getattr(self, name) for name in self._names}
-        return getattr(TracedVariable(type(self), parameters), name)(*args, **kwds)
-
-
-@functools.cache
-def _derived(own: Any, theirs: Any) -> Any:
-    """Our class of objects of SciPy's class, which may be one derived from that of `own`."""
-    if theirs is own._kind:
-        return own
-    contents = {
-        "__module__": own.__module__,
-        "__slots__": (),
-        "__init__": Variable.__init__,
-        "_derived_from": (own, theirs),
-    }
-    return type(theirs.__name__, (theirs, own), contents)
-
-
-def _empty(own: Any, theirs: Any) -> Any:
-    return object.__new__(_derived(own, theirs))
-
-
-class TracedVariable:
-    """A random variable of which a parameter is traced.
-
-    pdf, logpdf, pmf, logpmf, cdf, logcdf, ccdf, logccdf, icdf and iccdf of one point, mean,
-    variance, standard_deviation, median, entropy, skewness and kurtosis have derivatives; another
-    method, and arithmetic, raise NotDifferentiableError.
-    """
-
-    def __init__(self, kind: Any, parameters: dict[str, Any]) -> None:
-        if options := sorted(set(parameters) - set(kind._names)):
+    def __init__(self, **parameters: Any) -> None:
+        options = {name: value for name, value in parameters.items() if name not in self._names}
+        given = {name: value for name, value in parameters.items() if name in self._names}
+        self._theirs: Any = None
+        if not is_traced(given):
+            self._theirs = self._kind(**parameters)
+            given = {name: getattr(self._theirs, name) for name in self._names}
+        elif options:
             raise TypeError(
-                f"{kind._kind.__name__}: expected the parameters {kind._names}, got "
-                f"{options} beside traced values."
+                f"{self._kind.__name__}: expected the parameters {self._names}, got "
+                f"{sorted(options)} beside traced values."
             )
-        self._of, self._parameters = kind, parameters
-        self._frozen = kind._dist(**kind._arguments(**parameters))
+        self._frozen = self._dist(**type(self)._arguments(**given))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(self._of._kind, name):
+        if name.startswith("_"):
             raise AttributeError(name)
-        if name in self._parameters:
-            return self._parameters[name]
-        return functools.partial(self._differentiable, name)
+        theirs = None if self._theirs is None else getattr(self._theirs, name)
+        if theirs is not None and not callable(theirs):
+            return theirs
 
-    def _differentiable(self, name: str, *args: Any, **kwds: Any) -> Any:
+        def method(*args: Any, **kwds: Any) -> Any:
+            if theirs is not None and not is_traced(*args, **kwds):
+                return theirs(*args, **kwds)
+            return self._differentiable(name, args, kwds)
+
+        return method
+
+    def _differentiable(self, name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         kwds = {key: value for key, value in kwds.items() if key != "method"}
         if name in _OF_POINTS and len(args) == 1 and not kwds:
             return getattr(self._frozen, _OF_POINTS[name])(args[0])
@@ -130,38 +107,49 @@ class TracedVariable:
             excess = self._frozen.stats("k")
             return excess if kwds.get("convention") == "excess" else excess + 3
         raise NotDifferentiableError(
-            f"scipy.stats.{self._of._kind.__name__}.{name}: this call is not differentiable. Use "
-            f"tapegrad.scipy.stats.{self._of._dist.name}, or pass tapegrad.stop_gradient(...) "
+            f"scipy.stats.{self._kind.__name__}.{name}: this call is not differentiable. Use "
+            f"tapegrad.scipy.stats.{self._dist.name}, or pass tapegrad.stop_gradient(...) "
             "of what is a constant."
         )
 
+    def _plain(self, operation: str) -> Any:
+        if self._theirs is None:
+            raise NotDifferentiableError(
+                f"scipy.stats.{self._kind.__name__}: {operation} of a variable with traced "
+                "parameters is not differentiable. Shift and scale its parameters."
+            )
+        return self._theirs
+
+    def __add__(self, other: Any) -> Any:
+        return self._plain("a sum") + other
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plain("a difference") - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self._plain("a difference")
+
+    def __mul__(self, other: Any) -> Any:
+        return self._plain("a product") * other
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._plain("a quotient") / other
+
+    def __neg__(self) -> Any:
+        return -self._plain("a negative")
+
+    def __pow__(self, other: Any) -> Any:
+        return self._plain("a power") ** other
+
+    def __abs__(self) -> Any:
+        return abs(self._plain("an absolute value"))
+
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
-        return f"{self._of._kind.__name__}({given})"
-
-
-def _method(name: str, theirs: Any) -> Any:
-    @functools.wraps(theirs)
-    def method(self: Any, *args: Any, **kwds: Any) -> Any:
-        if is_traced(*args, **kwds):
-            return self._traced(name, args, kwds)
-        return theirs(self, *args, **kwds)
-
-    return method
-
-
-def _refused(name: str) -> Any:
-    def operation(self: Any, *_: Any) -> Any:
-        raise NotDifferentiableError(
-            f"scipy.stats.{self._of._kind.__name__}.{name}: arithmetic of a variable with traced "
-            "parameters is not differentiable. Shift and scale its parameters."
-        )
-
-    return operation
-
-
-for _name in _ARITHMETIC:
-    setattr(TracedVariable, _name, _refused(_name))
+        return f"<tapegrad.scipy.stats.{self._kind.__name__}>"
 
 
 _DOCSTRING = """SciPy's {name}, a random variable, with derivatives by its parameters.
@@ -208,18 +196,7 @@ def _docstring(name: str, names: tuple[str, ...]) -> str:
 def _class(
     kind: Any, dist: Distribution, names: tuple[str, ...], arguments: Callable[..., Any]
 ) -> type[Variable]:
-    methods = {
-        name: _method(name, theirs)
-        for name in dir(kind)
-        if inspect.isfunction(theirs := getattr(kind, name))
-        and (name in _ARITHMETIC or not name.startswith("_"))
-    }
     contents = {
-        **methods,
-        "__slots__": (),
-        "__new__": Variable.__new__,
-        "__init__": Variable.__init__,
-        "__reduce__": Variable.__reduce__,
         "_kind": kind,
         "_dist": dist,
         "_names": names,
@@ -228,8 +205,7 @@ def _class(
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": kind.__name__,
     }
-    # SciPy's class first: so Python lets one of its objects become one of this class.
-    return type(kind.__name__, (kind, Variable), contents)
+    return type(kind.__name__, (Variable,), contents)
 
 
 _CLASSES: dict[str, tuple[str, tuple[str, ...], Callable[..., dict[str, Any]]]] = {

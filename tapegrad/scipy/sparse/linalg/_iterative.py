@@ -62,8 +62,9 @@ class System:
             return found
         options = dict(self.options)
         absolute, size = options.pop("atol", None), norm(like)
-        if absolute and size:
-            options["rtol"] = max(options.get("rtol", 1e-5), absolute / size)
+        if absolute:  # SciPy's tolerance at most, as one above b's size would leave nothing of it
+            share = min(absolute / size, 1e-5) if size else 1e-5
+            options["rtol"] = max(options.get("rtol", 1e-5), share)
         exponent = exponent_of(b)
         x, info = self.method(self.plain(data), times_power(b, -exponent), **options)
         return times_power(x, exponent), info

@@ -194,7 +194,9 @@ _READ = frozenset("mean loc df alpha kappa mu row_spread _made _random_state ran
 def _refuse_changes(call: str, held: dict[str, Any]) -> None:
     """Raise NotDifferentiableError where an attribute was set, on which derived ones depend."""
     made = held.get("_made")
-    for name, value in held.items() if made is not None else ():
+    if made is None:
+        return
+    for name, value in held.items():
         before = made.get(name, made)
         same = before is value or isinstance(value, (int, float, str)) and before == value
         if name not in _READ and not same:

@@ -223,26 +223,34 @@ _NAMEDTUPLE = Container(lambda x: (x, type(x)), lambda kind, children: kind._mak
 
 
 def _dataclass_container(kind: type) -> Container:
-    names = [name for name, static in _fields_of(kind) if not static]
-    fixed = [name for name, static in _fields_of(kind) if static]
+    names = tuple(name for name, static in _fields_of(kind) if not static)
+    fixed = tuple(name for name, static in _fields_of(kind) if static)
+
+    def flatten(x: Any) -> tuple[list[Any], Any]:
+        try:
+            return apart(x, names, fixed)
+        except AttributeError:  # a constructor may call a transform before it has set all fields
+            return apart(x, _set_of(x, names), _set_of(x, fixed))
+
+    def apart(x: Any, given: Any, static: Any) -> tuple[list[Any], Any]:
+        constants = [getattr(x, name) for name in static]
+        return [getattr(x, name) for name in given], (type(x), given, static, *constants)
 
     def unflatten(aux: Any, children: Iterable[Any]) -> Any:
         # Not __init__: it may convert, check or refuse what stands in for a leaf.
-        kind, *values = aux
+        kind, given, static, *constants = aux
         instance: Any = object.__new__(kind)
-        for name, child in zip(names, children, strict=True):
+        for name, child in zip(given, children, strict=True):
             object.__setattr__(instance, name, child)
-        for name, value in zip(fixed, values, strict=True):
+        for name, value in zip(static, constants, strict=True):
             object.__setattr__(instance, name, value)
         return instance
 
-    return Container(
-        lambda x: (
-            [getattr(x, name) for name in names],
-            (type(x), *[getattr(x, name) for name in fixed]),
-        ),
-        unflatten,
-    )
+    return Container(flatten, unflatten)
+
+
+def _set_of(x: Any, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if hasattr(x, name))
 
 
 def _fields_of(kind: Any) -> list[tuple[str, bool]]:

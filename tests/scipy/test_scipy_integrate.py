@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import math
@@ -912,6 +913,23 @@ def test_fixed_quad_under_vmap_of_its_limits():
 
     found = tapegrad.vmap(tapegrad.grad(f, (0, 1)))(np.array([0.0, 1.0]), np.array([2.0, 3.0]))
     np.testing.assert_allclose(found, [[-0.0, -1.0], [4.0, 9.0]], atol=1e-12)
+
+
+def test_an_object_whose_constructor_integrates_its_method():
+    @dataclasses.dataclass(init=False)
+    class Mass:
+        rate: float
+        total: float
+
+        def __init__(self, rate):
+            self.rate = rate
+            self.total = T.quad(self.density, 0.0, np.inf)[0]
+
+        def density(self, x):
+            return np.exp(-self.rate * x)
+
+    assert Mass(2.0).total == S.quad(Mass(2.0).density, 0.0, np.inf)[0]
+    np.testing.assert_allclose(tapegrad.grad(lambda rate: Mass(rate).total)(2.0), -0.25)
 
 
 @pytest.mark.parametrize("of_time", [math.sin, lambda t: int(4 * t)])

@@ -144,6 +144,22 @@ def test_dataclasses_need_no_constructor():
     assert unflatten(flatten(Picky(1.0))[1], ["anything"]).a == "anything"
 
 
+def test_dataclasses_without_some_of_their_fields():
+    @dataclass
+    class Growing:
+        a: float
+        b: float
+        c: str = field(metadata={"static": True})
+
+    growing = object.__new__(Growing)
+    growing.b = 2.0
+    leaves, structure = flatten(growing)
+    assert leaves == [2.0]
+    assert vars(unflatten(structure, [3.0])) == {"b": 3.0}
+    growing.a = growing.c = 1.0
+    assert structure != flatten(growing)[1]
+
+
 @pytest.mark.parametrize("kind", [Model, Frozen, Slotted])
 def test_dataclasses_of_all_kinds(kind):
     tree = kind(1.5)

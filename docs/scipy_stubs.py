@@ -177,9 +177,11 @@ def declaration(module: str, name: str, found: Any) -> Iterator[str]:
         elif is_written(source, name):
             yield f"from {source} import {name} as {name}"
         else:  # made by a call
-            base = next(kind for kind in found.__mro__[1:] if home(kind).startswith("tapegrad."))
-            yield f"from {base.__module__} import {base.__name__}"
-            yield f"{name}: type[{base.__name__}]"
+            ours = [kind for kind in found.__mro__[1:] if home(kind).startswith("tapegrad.")]
+            base = ours[0].__name__ if ours else "Any"
+            if ours:
+                yield f"from {ours[0].__module__} import {base}"
+            yield f"{name}: type[{base}]"
     elif inspect.isclass(found):
         yield f"from scipy.{module} import {name} as {name}"
     elif not callable(found) or kind_of(found).__module__.startswith("tapegrad.scipy.stats"):

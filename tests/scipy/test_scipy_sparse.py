@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 
@@ -321,11 +324,22 @@ def test_constructors_are_asked_for_as_scipys_classes():
     assert isinstance(plain, sparse.csr_array)
     assert not isinstance(plain, (sparse.csc_array, sparse.csr_matrix))
     assert issubclass(scipy_sparse.csr_array, sparse.csr_array)
+    assert issubclass(sparse.csr_array, scipy_sparse.sparray)
+    kind = type(plain)
+    assert kind == sparse.csr_array
+    assert kind != sparse.csr_matrix
+    assert {scipy_sparse.csr_array: 1}[sparse.csr_array] == 1
+    assert pickle.loads(pickle.dumps(sparse.csr_array)) is sparse.csr_array
+    assert inspect.signature(sparse.csr_array) == inspect.signature(scipy_sparse.csr_array)
+    assert not scipy_sparse.issparse(object())  # ABCMeta asks all subclasses
 
     class Named(sparse.csr_array):
         name = "A"
 
     assert isinstance(Named(DENSE), scipy_sparse.csr_array)
+    assert isinstance(Named(DENSE), sparse.csr_array)
+    assert not isinstance(plain, Named)
+    assert Named != sparse.csr_array
     assert Named(DENSE).name == "A"
     kinds = []
 

@@ -29,88 +29,16 @@ from tapegrad.scipy.sparse._arrays import SparseArray as SparseArray
 def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any: ...
 def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Any: ...
 def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Any: ...
-def bsr_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    blocksize: Any = None,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def bsr_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    blocksize: Any = None,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def coo_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def coo_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def csc_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def csc_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def csr_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def csr_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def dia_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def dia_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
+bsr_array: type[Any]
+bsr_matrix: type[Any]
+coo_array: type[Any]
+coo_matrix: type[Any]
+csc_array: type[Any]
+csc_matrix: type[Any]
+csr_array: type[Any]
+csr_matrix: type[Any]
+dia_array: type[Any]
+dia_matrix: type[Any]
 def diags(
     diagonals: Any,
     offsets: Any = 0,
@@ -127,22 +55,8 @@ def diags_array(
     format: Any = None,
     dtype: Any = ...,
 ) -> Any: ...
-def dok_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def dok_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
+dok_array: type[Any]
+dok_matrix: type[Any]
 def expand_dims(A: Any, /, *, axis: Any = 0) -> Any: ...
 def eye(m: Any, n: Any = None, k: Any = 0, dtype: Any = ..., format: Any = None) -> Any: ...
 def eye_array(
@@ -172,22 +86,8 @@ def isspmatrix_dok(x: Any) -> Any: ...
 def isspmatrix_lil(x: Any) -> Any: ...
 def kron(A: Any, B: Any, format: Any = None) -> Any: ...
 def kronsum(A: Any, B: Any, format: Any = None) -> Any: ...
-def lil_array(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
-def lil_matrix(
-    arg1: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    copy: bool = False,
-    *,
-    maxprint: Any = None,
-) -> Any: ...
+lil_array: type[Any]
+lil_matrix: type[Any]
 def load_npz(file: Any) -> Any: ...
 def operate(ufunc: Any, method: Any, inputs: Any, kwargs: Any) -> Any: ...
 def permute_dims(A: Any, axes: Any = None, copy: bool = False) -> Any: ...

@@ -5,7 +5,9 @@ Of plain arguments they are SciPy's own and return what SciPy returns.
 
 from __future__ import annotations
 
+import abc
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -128,51 +130,59 @@ def _construct(
     return made.copy() if copy else made
 
 
-class Constructor:
-    """A class of SciPy's to call, to ask for, and to derive from.
+class _Constructor(abc.ABCMeta):
+    """The classes here: SciPy's to call, to ask for, and to derive from.
 
-    Called with plain arguments it makes an object of SciPy's class, and of others a SparseArray.
+    Called with plain arguments one makes an object of SciPy's class, of which it is a subclass
+    that is equal to it; of others it makes a SparseArray.
     """
 
-    def __init__(self, name: str) -> None:
-        self._theirs: Any = getattr(scipy.sparse, name)
-        functools.update_wrapper(self, self._theirs, updated=())
-        self.__module__ = "tapegrad.scipy.sparse"
+    _theirs: Any
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if not cls._is_ours():
+            return super().__call__(*args, **kwargs)
         if is_ours(*args, *kwargs.values()):
-            return _construct(self.__name__, *args, **kwargs)
-        return self._theirs(*args, **kwargs)
+            return _construct(cls.__name__, *args, **kwargs)
+        return cls._theirs(*args, **kwargs)
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def _is_ours(cls) -> bool:
+        """Whether it is no class of a program's, which derives from one here."""
+        return "_theirs" in vars(cls)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
         if isinstance(instance, SparseArray):
-            return self.__name__ == f"{instance.format}_array"
-        return isinstance(instance, self._theirs)
+            return cls._is_ours() and cls.__name__ == f"{instance.format}_array"
+        return cls.__subclasscheck__(type(instance))
 
-    def __subclasscheck__(self, subclass: Any) -> bool:
-        return issubclass(subclass, self._theirs)
+    def __subclasscheck__(cls, subclass: Any) -> bool:
+        # By the order of bases alone: ABCMeta's asks all subclasses, and thus here again.
+        return type.__subclasscheck__(cls._theirs if cls._is_ours() else cls, subclass)
 
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self._theirs,)
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or cls._is_ours() and cls._theirs is other
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_theirs":
-            raise AttributeError(name)
-        return getattr(self._theirs, name)
-
-    def __reduce__(self) -> str:
-        return self.__name__
-
-    def __repr__(self) -> str:
-        return f"<class '{self.__module__}.{self.__name__}'>"
+    def __hash__(cls) -> int:
+        return hash(cls._theirs) if cls._is_ours() else super().__hash__()
 
 
-csr_array, csc_array, coo_array = map(Constructor, ("csr_array", "csc_array", "coo_array"))
-bsr_array, dia_array = map(Constructor, ("bsr_array", "dia_array"))
-lil_array, dok_array = map(Constructor, ("lil_array", "dok_array"))
-csr_matrix, csc_matrix, coo_matrix = map(Constructor, ("csr_matrix", "csc_matrix", "coo_matrix"))
-bsr_matrix, dia_matrix = map(Constructor, ("bsr_matrix", "dia_matrix"))
-lil_matrix, dok_matrix = map(Constructor, ("lil_matrix", "dok_matrix"))
+def _constructor(name: str) -> Any:
+    theirs = getattr(scipy.sparse, name)
+    contents = {
+        "_theirs": theirs,
+        "__doc__": theirs.__doc__,
+        "__module__": "tapegrad.scipy.sparse",
+        "__signature__": inspect.signature(theirs),
+    }
+    return _Constructor(name, (theirs,), contents)
+
+
+csr_array, csc_array, coo_array = map(_constructor, ("csr_array", "csc_array", "coo_array"))
+bsr_array, dia_array = map(_constructor, ("bsr_array", "dia_array"))
+lil_array, dok_array = map(_constructor, ("lil_array", "dok_array"))
+csr_matrix, csc_matrix, coo_matrix = map(_constructor, ("csr_matrix", "csc_matrix", "coo_matrix"))
+bsr_matrix, dia_matrix = map(_constructor, ("bsr_matrix", "dia_matrix"))
+lil_matrix, dok_matrix = map(_constructor, ("lil_matrix", "dok_matrix"))
 
 # --- Diagonals
 

@@ -492,6 +492,7 @@ def test_random_variables():
     assert grad(lambda b: stats.Uniform(a=0.0, b=b).variance())(3.0) == 0.5
     assert grad(lambda b: stats.Uniform(a=0.0, b=b).icdf(0.25))(3.0) == 0.25
     gamma = stats.make_distribution(stats.gamma)
+    assert gamma.__doc__ == theirs.make_distribution(theirs.gamma).__doc__
     np.testing.assert_allclose(grad(lambda a: gamma(a=a).kurtosis())(2.0), -1.5)
     plain = stats.Normal(mu=1.0, sigma=2.0)
     assert (plain * 2 + 1).mean() == 3

@@ -185,11 +185,12 @@ _EXAMPLES = {
 }
 
 
-def _docstring(name: str, names: tuple[str, ...]) -> str:
-    text = _DOCSTRING.format(name=name, parameters=", ".join(names) or "none")
-    if name not in _EXAMPLES:
-        return text
+def _docstring(kind: Any, names: tuple[str, ...]) -> Any:
+    name = kind.__name__
+    if name not in _EXAMPLES:  # of make_distribution, by which SciPy's text says what it is
+        return kind.__doc__
     given, mean = _EXAMPLES[name]
+    text = _DOCSTRING.format(name=name, parameters=", ".join(names) or "none")
     return text + _EXAMPLE.format(name=name, given=given, mean=mean)
 
 
@@ -201,7 +202,7 @@ def _class(
         "_dist": dist,
         "_names": names,
         "_arguments": staticmethod(arguments),
-        "__doc__": _docstring(kind.__name__, names),
+        "__doc__": _docstring(kind, names),
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": kind.__name__,
     }

@@ -434,8 +434,20 @@ def test_classes_are_derived_from_scipys():
         else:
             want = getattr(theirs, function)(data, theirs.norm.cdf)
         assert getattr(stats, function)(data, **extra) == want
-    fits = [L.goodness_of_fit(L.norm, data, n_mc_samples=9, rng=1).pvalue for L in (stats, theirs)]
-    assert fits[0] == fits[1]
+    fits = [L.goodness_of_fit(L.norm, data, n_mc_samples=9, rng=1) for L in (stats, theirs)]
+    assert fits[0].pvalue == fits[1].pvalue
+    assert fits[0].statistic == fits[1].statistic  # by a table of fits
+
+
+def test_distributions_equal_scipys_of_their_name():
+    assert {theirs.norm: "by SciPy's"}[stats.norm] == "by SciPy's"
+    assert theirs.norm == stats.norm
+    assert stats.norm != theirs.gamma
+    assert stats.norm != stats.gamma
+    another = copy.copy(stats.norm)
+    assert another != stats.norm
+    assert another != theirs.norm
+    assert len({stats.norm, theirs.norm, another}) == 2
 
 
 def test_hooks_of_classes_derived_from_ours():

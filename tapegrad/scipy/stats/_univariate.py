@@ -129,6 +129,13 @@ class Distribution(_Generic):
         kind = rv_discrete_frozen if self._is_discrete else rv_continuous_frozen
         return kind(self, *args, **kwds)
 
+    # SciPy has tables by distribution, as that of fits in goodness_of_fit.
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is _original(self) is not None
+
+    def __hash__(self) -> int:
+        return object.__hash__(_original(self) or self)
+
     def __reduce__(self) -> Any:
         return restored_by(self, _derived)
 
@@ -201,6 +208,11 @@ class Distribution(_Generic):
             return super().nnlf(theta, x)
         density = self.logpmf if self._is_discrete else self.logpdf
         return -np.sum(density(np.ravel(x), *theta))
+
+
+def _original(found: Distribution) -> Any:
+    """SciPy's distribution that one here stands for."""
+    return _THEIRS[found.name] if DISTRIBUTIONS.get(found.name) is found else None
 
 
 class Continuous(Distribution):

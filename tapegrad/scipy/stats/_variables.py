@@ -247,7 +247,7 @@ def make_distribution(dist: Any) -> Any:
     name = getattr(dist, "name", None) or ""
     theirs: Any = getattr(scipy.stats, name, None)
     own = DISTRIBUTIONS.get(name)
-    if own is None or not (dist is own or dist is theirs):
+    if own is None or own != dist:
         return scipy.stats.make_distribution(dist)
     kind = scipy.stats.make_distribution(theirs)
     names = tuple(theirs.shapes.replace(" ", "").split(",")) if theirs.shapes else ()

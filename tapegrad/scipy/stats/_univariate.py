@@ -302,14 +302,17 @@ def _method(theirs: Any, name: str) -> Any:
     return method
 
 
-def _derived(theirs: type) -> type:
+def _derived(theirs: Any) -> type:
     """The class of a distribution of SciPy's, with derivatives."""
     made = _CLASSES.get(theirs)
     if made is None:
         names = [name for name in (*_MADE, *_REFUSED) if hasattr(theirs, name)]
         methods = {name: _method(getattr(theirs, name), name) for name in names}
         contents = {"__doc__": theirs.__doc__, "_derived_from": theirs, **methods}
-        base = Continuous if issubclass(theirs, scipy.stats.rv_continuous) else Distribution
+        base: type = Distribution
+        if issubclass(theirs, scipy.stats.rv_continuous):
+            base = Continuous
+            methods["rvs"].__doc__ = f"{inspect.getdoc(theirs.rvs)}\n{OF_DRAWS}"
         made = _CLASSES[theirs] = type(theirs.__name__, (base, theirs), contents)
     return made
 

@@ -153,7 +153,7 @@ class _Constructor(abc.ABCMeta):
     def __instancecheck__(cls, instance: Any) -> bool:
         if isinstance(instance, SparseArray):
             return cls._is_ours() and cls.__name__ == f"{instance.format}_array"
-        return cls.__subclasscheck__(type(instance))
+        return type.__instancecheck__(cls._theirs if cls._is_ours() else cls, instance)
 
     def __subclasscheck__(cls, subclass: Any) -> bool:
         # By the order of bases alone: ABCMeta's asks all subclasses, and thus here again.

@@ -55,6 +55,10 @@ def test_splu(trans):
     )
     factors = linalg.splu(C.tocsc())
     plain = scipy_linalg.splu(C.tocsc())
+    for found in (factors, scipy_linalg.spilu(C.tocsc())):
+        assert isinstance(found, linalg.SuperLU)
+        assert isinstance(found, scipy_linalg.SuperLU)
+    assert not isinstance(C, linalg.SuperLU)
     assert np.array_equal(factors.solve(VECTOR, trans), plain.solve(VECTOR, trans))
     assert factors.L.shape == plain.L.shape
     solve = linalg.factorized(C.tocsc())

@@ -88,7 +88,17 @@ SOLVE = general(
 )
 
 
-class SuperLU:
+class _Factorization(type):
+    """SciPy's factors, of plain matrices, are instances too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or isinstance(instance, _Plain)
+
+
+_Plain: Any = scipy.sparse.linalg.SuperLU
+
+
+class SuperLU(metaclass=_Factorization):
     """The factors of a sparse matrix of traced elements, or for traced right sides.
 
     Parameters
@@ -209,6 +219,9 @@ class _PlainLU:
             data = self._ours._a.data.astype(np.result_type(self._a.dtype, np.float32))
             self._ours._factors._last = data, self._plain
         return self._ours.solve(rhs, trans)
+
+    # SciPy's class, from which none can derive, answers isinstance.
+    __class__ = property(lambda self: _Plain)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plain, name)

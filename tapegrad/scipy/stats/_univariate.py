@@ -297,8 +297,6 @@ def _method(theirs: Any, name: str) -> Any:
             kwds["random_state"] = self._random_state
         return self._rule(name)(*args, **kwds)
 
-    if name == "rvs":
-        method.__doc__ = f"{inspect.getdoc(theirs)}\n{OF_DRAWS}"
     return method
 
 

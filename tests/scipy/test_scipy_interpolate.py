@@ -331,6 +331,31 @@ def test_cubic_splines_of_few_points_for_each_condition_at_the_ends(ends, count)
     assert_derivatives(f, (x, Y[:count], x[0] + (x[-1] - x[0]) * np.array([0.2, 0.7])))
 
 
+@pytest.mark.parametrize("wrong", [42, (1, 0.0), [(1, 0.0)], ((1, 0.0), None)])
+@pytest.mark.parametrize("name", ["CubicSpline", "make_interp_spline"])
+def test_conditions_that_are_none_have_the_error_of_scipy(name, wrong):
+    def error(f, *args):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            f(*args)
+        return type(caught.value), str(caught.value)
+
+    expected = error(lambda: getattr(S, name)(X, Y, bc_type=wrong))
+    f = getattr(T, name)
+    assert error(lambda: f(X, Y, bc_type=wrong)) == expected
+    assert error(tapegrad.grad(lambda y: f(X, y, bc_type=wrong)(1.0)[0]), Y) == expected
+
+
+def test_our_solver_is_scipys_for_values_on_a_grid():
+    grid, values = (np.arange(5.0), np.arange(6.0)), np.random.default_rng(3).normal(size=(5, 6))
+    at = np.array([[1.3, 2.4], [0.2, 4.7]])
+    solvers = [importlib.import_module(f"{L.__name__[:-11]}sparse.linalg").spsolve for L in (S, T)]
+    expected, found = (
+        L.RegularGridInterpolator(grid, values, "cubic", solver=solver)(at)
+        for L, solver in zip((S, T), solvers, strict=True)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
 OF_FEW = {
     "pchip": (2, lambda L, x, y: L.PchipInterpolator(x, y)),
     "akima": (2, lambda L, x, y: L.Akima1DInterpolator(x, y)),

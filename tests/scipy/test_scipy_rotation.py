@@ -61,7 +61,7 @@ def test_plain_rotations_are_scipys():
     r = Rotation.from_quat(QUATERNIONS)
     theirs = Plain.from_quat(QUATERNIONS)
     assert isinstance(r, Plain)
-    for found in (r[0], r * r, r.inv(), r**2, r.mean(), Rotation.random(2, rng=1), r * theirs):
+    for found in (r[0], r * r, r.inv(), r**2, r.mean(), Rotation.random(2, rng=1), r * theirs, *r):
         assert type(found) is Rotation
     times = np.arange(5.0)
     at = [L.Slerp(times, x)(2.3).as_quat() for L, x in ((transform, r), (scipys, theirs))]

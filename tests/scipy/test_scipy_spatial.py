@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -185,6 +188,20 @@ def test_minkowski_distances_by_their_order(p):
         np.testing.assert_allclose(slope, near, rtol=1e-7)
         with_order = grad(lambda p, x, f=f: np.sum(f(p, x)), (0, 1))(p, x)[1]
         np.testing.assert_allclose(with_order, grad(lambda x, f=f: np.sum(f(p, x)))(x))
+
+
+@pytest.mark.parametrize("kind", ["KDTree", "cKDTree"])
+def test_trees_are_pickled_and_copied(kind):
+    x, at = positive(9, 2) % 1.0, positive(2) % 1.0
+    tree = getattr(spatial, kind)(x, boxsize=1.0)
+    expected = getattr(scipy.spatial, kind)(x, boxsize=1.0).query(at, 3)
+    for other in (pickle.loads(pickle.dumps(tree)), copy.copy(tree), copy.deepcopy(tree)):
+        assert type(other) is type(tree)
+        np.testing.assert_array_equal(other.query(at, 3), expected)
+        assert other.query_ball_point(at, 0.4) == tree.query_ball_point(at, 0.4)
+    slope = grad(lambda x: copy.copy(spatial.KDTree(x)).query(at)[0])(x)
+    np.testing.assert_array_equal(slope, grad(lambda x: spatial.KDTree(x).query(at)[0])(x))
+    assert np.any(slope)
 
 
 def test_metrics_of_truth_values():

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.interpolate
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import lift, untraced
+from tapegrad._core.values import untraced
 from tapegrad.scipy.interpolate._mirrored import raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
@@ -291,44 +291,26 @@ class CubicSpline(CubicHermiteSpline, scipy.interpolate.CubicSpline):
     def __init__(
         self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
     ) -> None:
-        ends = _values_of(bc_type)
-        if is_plain(x, y, *ends):
+        if is_plain(x, y, bc_type):
             self._theirs.__init__(self, x, y, axis, bc_type, extrapolate)
             return
         x, y = as_float(x), as_float(y)
-        ends = [as_float(value) for value in ends]
-        plain = raw(x, y, *ends)
+        plain = raw(x, y, bc_type)
         if plain is not None:
-            self._theirs(*plain[:2], axis, _with_values(bc_type, plain[2:]), extrapolate)
+            self._theirs(*plain[:2], axis, plain[2], extrapolate)
         axis = axis % y.ndim
         y = np.moveaxis(y, axis, 0)
-        pair = _validated(_with_values(bc_type, ends), y.shape[1:])
+        pair = _conditions(bc_type, y.shape[1:])
         if extrapolate is None:
             extrapolate = "periodic" if pair[0] == "periodic" else True
         self._by_slopes(x, y, spline_slopes(x, y, pair), axis, extrapolate)
 
 
-def _values_of(bc_type: Any) -> list[Any]:
-    """The values of derivatives in boundary conditions."""
-    if isinstance(bc_type, str):
-        return []
-    return [lift(bc[1]) for bc in bc_type if not isinstance(bc, str)]
-
-
-def _with_values(bc_type: Any, values: list[Any]) -> Any:
-    if isinstance(bc_type, str):
-        return bc_type
-    left = iter(values)
-    return tuple(bc if isinstance(bc, str) else (bc[0], next(left)) for bc in bc_type)
-
-
-def _validated(bc_type: Any, shape: tuple[int, ...]) -> list[Any]:
+def _conditions(bc_type: Any, shape: tuple[int, ...]) -> list[Any]:
+    """At each end the order and the value of a derivative, or a name."""
+    named = {"clamped": (1, np.zeros(shape)), "natural": (2, np.zeros(shape))}
     pair = (bc_type, bc_type) if isinstance(bc_type, str) else bc_type
-    orders = {"clamped": 1, "natural": 2}
-    return [
-        (orders[bc], np.zeros(shape)) if isinstance(bc, str) and bc in orders else bc
-        for bc in pair
-    ]
+    return [named.get(bc, bc) if isinstance(bc, str) else (bc[0], as_float(bc[1])) for bc in pair]
 
 
 def spline_slopes(x: Value, y: Value, ends: list[Any]) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.interpolate
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import lift
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.interpolate._basis import (
     basis_at,
@@ -81,17 +80,15 @@ def make_interp_spline(
     >>> bool(np.isclose(np.sum(total * x**2), 1.44))
     True
     """
-    ends = [] if bc_type is None or isinstance(bc_type, str) else list(bc_type)
-    values = [
-        lift(v) for end in ends if end is not None and not isinstance(end, str) for _, v in end
-    ]
-    if is_plain(x, y, t, *values):
+    if is_plain(x, y, t, bc_type):
         return as_ours(
             scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
         )
     x, y = as_float(x), as_float(y)
     t = None if t is None else as_float(t)
-    _check_interp(x, y, k, t, bc_type, axis, values)
+    plain = raw(x, y, t, bc_type)
+    if plain is not None:  # raise what SciPy raises
+        scipy.interpolate.make_interp_spline(*plain[:2], k, *plain[2:], axis)
     axis = axis % y.ndim
     y = np.moveaxis(y, axis, 0)
     if k == 0:
@@ -101,29 +98,11 @@ def make_interp_spline(
         return BSpline.construct_fast(t, c, k, "periodic", axis)
     if bc_type is None or isinstance(bc_type, str):
         bc_type = None if bc_type == "not-a-knot" else bc_type
-        ends = [bc_type, bc_type]
-    left, right = (_conditions(end, y.shape[1:]) for end in ends)
+        bc_type = [bc_type, bc_type]
+    left, right = (_conditions(end, y.shape[1:]) for end in bc_type)
     if t is None:
         t = repeated(x[:1], k, x, x[-1:]) if left or right else not_a_knot(x, k)
     return BSpline.construct_fast(t, interpolating(x, y, t, k, left, right), k, axis=axis)
-
-
-def _check_interp(
-    x: Value, y: Value, k: int, t: Any, bc_type: Any, axis: int, values: list[Any]
-) -> None:
-    """Raise what SciPy raises."""
-    plain = raw(x, y, t, *values)
-    if plain is None:
-        return
-    rest = iter(plain[3:])
-    if bc_type is not None and not isinstance(bc_type, str):
-        bc_type = [
-            end
-            if end is None or isinstance(end, str)
-            else [(order, next(rest)) for order, _ in end]
-            for end in bc_type
-        ]
-    scipy.interpolate.make_interp_spline(*plain[:2], k, plain[2], bc_type, axis)
 
 
 def make_lsq_spline(

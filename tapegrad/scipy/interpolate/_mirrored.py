@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad._core.values import branch_on, itself, raw_value
 from tapegrad._errors import NotDifferentiableError
+from tapegrad._tree import flatten, unflatten
 from tapegrad.scipy.interpolate._pieces import holds_mapped, is_plain
 
 # The classes of this package by those of SciPy's that they derive from.
@@ -86,13 +87,16 @@ def as_ours(theirs: Any) -> Any:
 
 
 def raw(*values: Any) -> list[Any] | None:
-    """The values without any tracing, for SciPy's checks; None where a vmap maps over one.
+    """The values, and their parts, without any tracing, for SciPy's checks.
+
+    None where a vmap maps over one.
 
     Not for what the result depends on: a recorded call would keep these values. See `asked`.
     """
-    if any(map(holds_mapped, values)):
+    parts, structure = flatten(values)
+    if any(map(holds_mapped, parts)):
         return None
-    return [raw_value(x) for x in values]
+    return list(unflatten(structure, [raw_value(x) for x in parts]))
 
 
 def asked(*values: Any) -> list[Any] | None:

@@ -33,15 +33,32 @@ from tapegrad.scipy.spatial._points import minkowski_distance
 class _Tree:
     """The methods of SciPy's trees with points that may be traced."""
 
-    points: Any  # as they were given
+    _traced: Any = None  # the points, if they were in a trace
 
     def __init__(self, data: Value, *args: Any, **kwargs: Any) -> None:
-        self.points = points = lift(data)
+        points = lift(data)
+        if in_trace(points):
+            self._traced = points
         self.made = args, kwargs
         made: Any = super()
         # `_discrete` asks for the points near these, `_shown` for all else.
         plain: Any = points if type(points) is np.ndarray else peeked(stop_gradient(points))
         made.__init__(plain, *args, **kwargs)
+
+    @property
+    def points(self) -> Any:
+        """The points, in the trace that they were given in."""
+        held: Any = super()
+        return held.data if self._traced is None else self._traced
+
+    def __getstate__(self) -> Any:
+        theirs: Any = super()
+        return theirs.__getstate__(), vars(self)
+
+    def __setstate__(self, state: Any) -> None:
+        theirs: Any = super()
+        theirs.__setstate__(state[0])
+        vars(self).update(state[1])
 
     def query(
         self, x: Value, k: Any = 1, eps: float = 0.0, p: float = 2.0, *args: Any, **kwargs: Any

@@ -258,6 +258,8 @@ def _is_traced(*values: Any) -> bool:
 def _as_ours(found: Any) -> Any:
     if type(found) is PlainRotation:
         found.__class__ = Rotation
+    if isinstance(found, Iterator):
+        return map(_as_ours, found)
     return tuple(map(_as_ours, found)) if isinstance(found, tuple) else found
 
 

@@ -40,7 +40,7 @@ NO_EFFECT = {
     "files hold plain data": """
         pickle_module pickle_protocol _use_new_zipfile_serialization weights_only""",
     "the caller gives it by agreement, for those who need it": """
-        out _out _x _y _instance _stacklevel _own _none wanted""",
+        out _out _x _y _instance _stacklevel wanted""",
 }
 
 # Single functions: the reason, and the parameters.
@@ -70,7 +70,7 @@ SINGLE = {
         boxcox.alpha boxcox.optimizer""",
     "no call is planned": "learned.*_call",
     "elements are new ones anyway": "SparseArray.astype.copy SparseArray.conj.copy",
-    "only how it is printed": "_constructor.construct.maxprint",
+    "only how it is printed": "_construct.maxprint",
     "the graph stays until nothing refers to it": "vjp.pull.retain_graph",
     "of the whole tensor, which is given too, only the shape would matter": """
         slice_inverse.input slice_inverse.dim slice_inverse.start slice_inverse.end
@@ -80,7 +80,7 @@ SINGLE = {
         _plain_svdvals.full_matrices _plain_pairs.pencil _by_function.x0 _gain.a
         _discrete_gain.e crossings.problem crossings.event crossings.*arrays
         _weighted_histogram.edges _weighted_histogramdd.edges _at_least.x _summed.counts
-        _looked_up.padding_idx _looked_up.by_freq _constructor.construct.blocksize""",
+        _looked_up.padding_idx _looked_up.by_freq""",
 }
 
 # Methods and functions whose parameters their caller fixes: a protocol of ours, of PyTorch's, of
@@ -112,7 +112,7 @@ CustomFromMask.compute_mask SpectralNorm.__call__ SpectralNormStateDictHook.__ca
 SpectralNormLoadStateDictPreHook.__call__ WeightNorm.__call__ Adafactor._begin average
 Muon._begin Rprop._move SGD._begin get_ema_avg_fn.ema_update _tensor_of_dtype
 wrap_intdtype.make opaque _unknown Conditions.weakness_at Conditions.outputs Minimum.functions
-Squares.of_slopes _Leastsq.of_slopes
+Squares.of_slopes _Leastsq.of_slopes _plain_parted
 """.split()
 
 

@@ -166,11 +166,24 @@ class _Constructor(abc.ABCMeta):
         return hash(cls._theirs) if cls._is_ours() else super().__hash__()
 
 
+_EXAMPLE = """
+
+Examples
+--------
+>>> from tapegrad.scipy.sparse import {name}
+>>> {name}([[1.0, 0.0], [0.0, 2.0]]).toarray()
+array([[1., 0.],
+       [0., 2.]])
+"""
+
+
 def _constructor(name: str) -> Any:
     theirs = getattr(scipy.sparse, name)
     contents = {
         "_theirs": theirs,
-        "__doc__": theirs.__doc__,
+        # Its examples print by SciPy's own settings of doctest: here is another one.
+        "__doc__": inspect.cleandoc(theirs.__doc__).partition("Examples\n---")[0].rstrip()
+        + _EXAMPLE.format(name=name),
         "__module__": "tapegrad.scipy.sparse",
         "__signature__": inspect.signature(theirs),
     }

@@ -564,8 +564,9 @@ def test_hooks_of_a_class_derived_from_ours():
 
     np.testing.assert_array_equal(make(T)(Q), make(S)(Q))
     assert type(make(T).derivative()).__name__ == "Doubled"
-    with pytest.raises(NotDifferentiableError, match="overrides _evaluate"):
-        tapegrad.grad(lambda x: make(T)(x)[0])(1.0)
+    if hasattr(S.PPoly, "_evaluate"):  # SciPy 1.18 asks a class within, and not this hook
+        with pytest.raises(NotDifferentiableError, match="overrides _evaluate"):
+            tapegrad.grad(lambda x: make(T)(x)[0])(1.0)
 
 
 @pytest.mark.parametrize("method", ["slinear", "cubic", "quintic"])

@@ -33,7 +33,7 @@ class Mirrored:
             cls._hooks = (*cls._hooks, *sorted(theirs & {n for n in vars(cls) if n[0] == "_"}))
             return
         _CLASSES[cls._theirs] = cls
-        for name in cls._differentiable:
+        for name in dir(cls._theirs):
             if isinstance(found := getattr(cls._theirs, name, None), property):
                 setattr(cls, name, _Attribute(name, found))
 
@@ -48,11 +48,11 @@ class Mirrored:
         return plain
 
     def _keep(self, **values: Any) -> None:
-        """Set attributes, also those that SciPy lets nobody set."""
+        """Set attributes, also those that SciPy keeps in another object, or lets nobody set."""
         self._asarray = np.asarray  # which SciPy's properties call
+        self._xp = self._xp_internal = np  # which pickle asks for
         for name, value in values.items():
-            found = getattr(type(self), name, None)
-            if isinstance(found, _Attribute) and found.theirs.fset is None:
+            if isinstance(getattr(type(self), name, None), _Attribute):
                 self.__dict__[name] = value
             else:
                 setattr(self, name, value)

@@ -32,7 +32,7 @@ NAMES = sorted(name for name in {**CONTINUOUS, **DISCRETE} if hasattr(theirs, na
 # SciPy solves an equation, or integrates, for each value, to fewer digits than steps need.
 COARSE = {"dpareto_lognorm", "genhyperbolic", "geninvgauss", "norminvgauss", "gausshyper"}
 QUICK = ("binom", "triang", "truncexpon")
-SLOW = ("genpareto", "mielke", "pearson3", "trapezoid")
+SLOW = ("mielke", "trapezoid")
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,7 @@ class Structure(NamedTuple):
     kind : type or None
         The class of the container. None for a leaf.
     aux : object
-        What the container holds beside its children, such as the keys of a dict.
+        The rest of the container, beside its children, such as the keys of a dict.
     children : tuple of Structure
         The structures of its children; empty for a leaf.
 

@@ -11,10 +11,10 @@ An entry is a tuple of seven, in one of two layouts that the last item tells apa
 Reading a part (READ), writing one (WRITE) and adding to one (ADD) are the tape's own, as are the
 several results of one call (PROJECT); the comments at these marks give their layouts.
 
-`slot` is where the result lives. An argument that no derivative depends on has slot -1. What the
-rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its
-place. Entries hold raw values only. A replay that an enclosing transform must differentiate wraps
-them again with their slots, so that the rules log themselves.
+`slot` is where the result lives. An argument that no derivative depends on has slot -1. A value
+that the rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second)
+takes its place. Entries hold raw values only. A replay that an enclosing transform must
+differentiate wraps them again with their slots, so that the rules log themselves.
 
 Where a slot is an object, it may hold its own entry, without the first item. `parents_of` serves
 such an entry too.

@@ -390,7 +390,7 @@ ASKED = [0]
 def any_true(condition: Any) -> bool:
     """Whether a condition holds for any element, of any example that a vmap maps over.
 
-    For a rule that can save work, or a warning, where a case does not occur. What it computes must
+    For a rule that can save work, or a warning, where a case does not occur. Its result must
     be right wherever the case does occur, element by element.
     """
     ASKED[0] += 1

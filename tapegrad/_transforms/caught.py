@@ -57,11 +57,11 @@ def heed(name: str, holder: Any, f: Function, inputs: Inputs, found: Tree) -> No
     name : str
         Of the transform.
     holder : object
-        What keeps its refusals.
+        The tape or vmap that keeps its refusals.
     f, inputs : callable, Inputs
         Its function and arguments.
     found : pytree
-        What the function returned, untraced.
+        The result of the function, untraced.
     """
     refusals = _heard(holder)
     if refusals:
@@ -272,7 +272,7 @@ def _beside(leaf: Value, seed: int) -> Any:
 
 
 def _same(found: Tree, expected: Any) -> bool:
-    """Whether two results are the same, but for rounding. What cannot be compared is the same."""
+    """Whether two results are the same, but for rounding. Results that cannot be compared are."""
     if isinstance(expected, _Raised):
         return False
     leaves, structure = flatten(found)

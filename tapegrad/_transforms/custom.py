@@ -48,7 +48,7 @@ def stop_gradient(x: Tree) -> Any:
     Returns
     -------
     pytree
-        The same containers, with the values of what is traced. What is not traced is as it was.
+        The same containers, with the values of what is traced. The rest is as it was.
 
     Examples
     --------

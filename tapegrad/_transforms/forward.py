@@ -75,7 +75,7 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     Returns
     -------
     out : pytree
-        What f returns, untraced.
+        The result of f, untraced.
     out_dot : pytree
         The derivative, like `out`.
     aux : pytree
@@ -409,7 +409,7 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     Returns
     -------
     out : pytree
-        What f returns, untraced.
+        The result of f, untraced.
     pushforward : callable
         Linear function of one tangent per primal that returns the tangent of `out`. It may be
         called many times, and keeps the values that it needs.

@@ -68,8 +68,8 @@ def _refusal(leaf: Value, call: str, where: str = "") -> InputError:
 
 
 STATIC = (
-    "What is not differentiated goes into an argument of its own (argnums), or into a static "
-    'field of a dataclass: field(metadata={"static": True})'
+    "A value that is not differentiated goes into an argument of its own (argnums), or into a "
+    'static field of a dataclass: field(metadata={"static": True})'
 )
 
 

@@ -583,7 +583,7 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     Returns
     -------
     out : pytree
-        What f returns, untraced.
+        The result of f, untraced.
     pullback : callable
         Function of a cotangent with the containers and shapes of `out` that returns a tuple with
         one cotangent per primal. It may be called many times, and keeps the values that it needs.

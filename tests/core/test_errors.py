@@ -284,9 +284,9 @@ MESSAGES = [
         InputError,
         (
             "grad(loss)(...): expected floating or complex inputs, got str 'tanh' at "
-            "['layers'][0]['act'] of argument 0. What is not differentiated goes into an argument "
-            'of its own (argnums), or into a static field of a dataclass: field(metadata={"static"'
-            ": True})."
+            "['layers'][0]['act'] of argument 0. A value that is not differentiated goes into an "
+            "argument of its own (argnums), or into a static field of a dataclass: "
+            'field(metadata={"static": True}).'
         ),
     ),
     (
@@ -294,8 +294,9 @@ MESSAGES = [
         InputError,
         (
             "grad(loss)(...): expected floating or complex inputs, got int 3 at .width of "
-            "argument 1. Pass floats (x.astype(float), or 3.0 for 3). What is not differentiated "
-            "goes into an argument of its own (argnums), or into a static field of a dataclass"
+            "argument 1. Pass floats (x.astype(float), or 3.0 for 3). A value that is not "
+            "differentiated goes into an argument of its own (argnums), or into a static field of "
+            "a dataclass"
         ),
     ),
     (

@@ -4,7 +4,7 @@
 SciPy and on tapegrad, and prints a row for each. The exit status is 1 if a test passes on SciPy
 alone and `REASONS` does not say why. ``--results FOLDER`` keeps the outcomes there: those on
 SciPy, once there, are read; a file has the names of tests that pass on SciPy alone, and a log
-what pytest says of them. What follows ``--`` are options of pytest, for both: ``-- -k pickle``.
+what pytest says of them. Arguments after ``--`` are options of pytest, for both: ``-- -k pickle``.
 
 SciPy's private modules and private names remain SciPy's. Knows how Python imports a module. Must
 not know what SciPy's tests test.
@@ -76,12 +76,12 @@ class _Names(types.ModuleType):
 
 @functools.cache
 def names_of(module: str) -> types.ModuleType:
-    """What a test knows by the name of a module."""
+    """The module that a test gets by a name."""
     return _Names(module) if _is_public(module) else importlib.import_module(module)
 
 
 def name_of(module: str, name: str) -> Any:
-    """What `from module import name` gives."""
+    """The object of `from module import name`."""
     try:
         return getattr(names_of(module), name)
     except AttributeError:
@@ -89,7 +89,7 @@ def name_of(module: str, name: str) -> Any:
 
 
 def all_names(module: str) -> dict[str, Any]:
-    """What `from module import *` gives."""
+    """The objects of `from module import *`."""
     theirs = importlib.import_module(module)
     names = getattr(theirs, "__all__", None) or [n for n in dir(theirs) if n[0] != "_"]
     return {name: name_of(module, name) for name in names}

@@ -349,3 +349,13 @@ def test_constructors_are_asked_for_as_scipys_classes():
 
     grad(f)(C.data)
     assert kinds == [made(C.data).format == "csr", False]
+
+
+def test_zeros_beside_the_elements_are_of_their_dtype():
+    def dtypes(x):
+        a = sparse.csr_array((x, ([0, 1], [1, 0])), shape=(2, 2))
+        kinds = [y.dtype for y in (a.max(), a.min(), a.maximum(a * 2), a.minimum(a * 2))]
+        assert kinds == [x.dtype] * 4
+        return np.sum(x)
+
+    grad(dtypes)(np.array([1.0, 2.0], np.float32))

@@ -55,7 +55,7 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
     k : int
         The degree.
     extrapolate : bool or "periodic"
-        What is outside.
+        How points outside are treated.
     axis : int
         The axis.
 
@@ -220,7 +220,7 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         t : array_like, shape (k + 2,)
             The knots.
         extrapolate : bool or "periodic", default True
-            What is outside.
+            How points outside are treated.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         k : int
             The degree.
         extrapolate : bool or "periodic", default False
-            What is outside.
+            How points outside are treated.
 
         Returns
         -------

@@ -174,7 +174,7 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
     x : array
         The breaks.
     extrapolate : bool or "periodic"
-        What is outside.
+        How points outside are treated.
     axis : int
         The axis.
 
@@ -431,7 +431,7 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
     x : array
         The breaks.
     extrapolate : bool or "periodic"
-        What is outside.
+        How points outside are treated.
     axis : int
         The axis.
 

@@ -69,7 +69,7 @@ class RBFInterpolator(Mirrored, scipy.interpolate.RBFInterpolator):
     kernel : str, default "thin_plate_spline"
         SciPy's name of the radial function.
     epsilon : float, optional
-        What distances are multiplied by; 1 by default.
+        The factor of distances; 1 by default.
     degree : int, optional
         Of the polynomial that is added; the kernel's least one by default, 0 at least.
 

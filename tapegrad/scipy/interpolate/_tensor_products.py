@@ -259,7 +259,7 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
     x : tuple of array
         The breaks.
     extrapolate : bool
-        What is outside.
+        How points outside are treated.
 
     Examples
     --------
@@ -448,7 +448,7 @@ class NdBSpline(Mirrored, scipy.interpolate.NdBSpline):
     k : tuple of int
         The degrees.
     extrapolate : bool
-        What is outside.
+        How points outside are treated.
 
     Examples
     --------

@@ -479,8 +479,8 @@ class SparseArray:
         """
         if isinstance(other, SparseArray) or scipy.sparse.issparse(other):
             return _elementwise_product(self, of(other))
-        y = _dense(other)
-        if not y.ndim:
+        y = _operand(other)
+        if not np.ndim(y):
             return self._with(self.data * y)
         if np.broadcast_shapes(self.shape, y.shape) != self.shape:
             raise ValueError(f"inconsistent shapes {self.shape} and {y.shape}")
@@ -497,7 +497,7 @@ class SparseArray:
                 "SparseArray / sparse: expected a number or an array. Divide dense arrays, "
                 "A.toarray() / B.toarray()."
             )
-        return self.multiply(1 / _dense(other))
+        return self.multiply(1 / _dense(other))  # of float32 by a number double, as in SciPy
 
     def __neg__(self) -> SparseArray:
         return self._with(-self.data)
@@ -540,8 +540,8 @@ class SparseArray:
                 self.shape,
                 self.format,
             )
-        y = _dense(other)
-        if not y.ndim:
+        y = _operand(other)
+        if not np.ndim(y):
             if not in_trace(y) and y == 0:
                 return self
             raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
@@ -556,103 +556,6 @@ class SparseArray:
         return -self + other
 
     # -- of each element, and of two ------------------------------------------------------------
-
-    def max(self, axis: None = None) -> Any:
-        """Return the greatest element, of those that are not stored 0.
-
-        Parameters
-        ----------
-        axis : None
-            Nothing else: take `A.toarray().max(axis)` along an axis.
-
-        Returns
-        -------
-        scalar
-            The element.
-
-        Raises
-        ------
-        NotDifferentiableError
-            Of an axis, along which SciPy returns a sparse vector.
-        """
-        return self._extreme("max", axis)
-
-    def min(self, axis: None = None) -> Any:
-        """Return the least element, of those that are not stored 0.
-
-        Parameters
-        ----------
-        axis : None
-            Nothing else: take `A.toarray().min(axis)` along an axis.
-
-        Returns
-        -------
-        scalar
-            The element.
-
-        Raises
-        ------
-        NotDifferentiableError
-            Of an axis, along which SciPy returns a sparse vector.
-        """
-        return self._extreme("min", axis)
-
-    def _extreme(self, name: str, axis: Any) -> Any:
-        if axis is not None:
-            raise NotDifferentiableError(
-                f"SparseArray.{name}: expected no axis. Take A.toarray().{name}(axis)."
-            )
-        whole = self._merged()
-        data = whole.data
-        if whole.nnz < self.shape[0] * self.shape[1]:
-            data = np.concatenate([data, np.zeros(1)])
-        return getattr(np, name)(data)
-
-    def maximum(self, other: Value) -> Any:
-        """Return the greater of two elements in each place.
-
-        Parameters
-        ----------
-        other : sparse array, array_like or number
-            Of this shape, or a number.
-
-        Returns
-        -------
-        SparseArray or array
-            A SparseArray of a sparse array, or of a number that is not positive; else a dense one.
-        """
-        return self._between("maximum", other)
-
-    def minimum(self, other: Value) -> Any:
-        """Return the lesser of two elements in each place.
-
-        Parameters
-        ----------
-        other : sparse array, array_like or number
-            Of this shape, or a number.
-
-        Returns
-        -------
-        SparseArray or array
-            A SparseArray of a sparse array, or of a number that is not negative; else a dense one.
-        """
-        return self._between("minimum", other)
-
-    def _between(self, name: str, other: Value) -> Any:
-        function = getattr(np, name)
-        if not (isinstance(other, SparseArray) or scipy.sparse.issparse(other)):
-            y = _dense(other)
-            if y.ndim or in_trace(y) or function(0.0, y) != 0:
-                return function(self.toarray(), y)
-            whole = self._merged()
-            return whole._with(function(whole.data, y))
-        b = of(other)
-        if b.shape != self.shape:
-            raise ValueError("inconsistent shapes")
-        zeros = [x._with(np.zeros(x.nnz)) for x in (self, b)]
-        # Both with elements in the places of either.
-        left, right = (self + zeros[1])._merged(), (zeros[0] + b)._merged()
-        return left._with(function(left.data, right.data))
 
     def setdiag(self, values: Value, k: int = 0) -> None:
         """Set the elements of a diagonal.
@@ -702,6 +605,83 @@ def _of_elements(name: str) -> Any:
     return method
 
 
+def _of_all(name: str, word: str) -> Any:
+    function = getattr(np, name)
+
+    def method(self: SparseArray, axis: None = None) -> Any:
+        if axis is not None:
+            raise NotDifferentiableError(
+                f"SparseArray.{name}: expected no axis. Take A.toarray().{name}(axis)."
+            )
+        whole = self._merged()
+        data = whole.data
+        if whole.nnz < self.shape[0] * self.shape[1]:
+            data = np.concatenate([data, np.zeros(1, data.dtype)])
+        return function(data)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""Return the {word} element, of those that are not stored 0.
+
+        Parameters
+        ----------
+        axis : None
+            Nothing else: take `A.toarray().{name}(axis)` along an axis.
+
+        Returns
+        -------
+        scalar
+            The element.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Of an axis, along which SciPy returns a sparse vector.
+        """
+    return method
+
+
+def _of_two(name: str, word: str, sign: str) -> Any:
+    function = getattr(np, name)
+
+    def method(self: SparseArray, other: Value) -> Any:
+        if not (isinstance(other, SparseArray) or scipy.sparse.issparse(other)):
+            y = _operand(other)
+            if np.ndim(y) or in_trace(y) or function(0.0, y) != 0:
+                return function(self.toarray(), y)
+            whole = self._merged()
+            return whole._with(function(whole.data, y))
+        b = of(other)
+        if b.shape != self.shape:
+            raise ValueError("inconsistent shapes")
+        zeros = [x._with(np.zeros(x.nnz, x.data.dtype)) for x in (self, b)]
+        # Both with elements in the places of either.
+        left, right = (self + zeros[1])._merged(), (zeros[0] + b)._merged()
+        return left._with(function(left.data, right.data))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""Return the {word} of two elements in each place.
+
+        Parameters
+        ----------
+        other : sparse array, array_like or number
+            Of this shape, or a number.
+
+        Returns
+        -------
+        SparseArray or array
+            A SparseArray of a sparse array, or of a number that is not {sign}; else a dense one.
+        """
+    return method
+
+
+for _name, _method in {
+    "max": _of_all("max", "greatest"),
+    "min": _of_all("min", "least"),
+    "maximum": _of_two("maximum", "greater", "positive"),
+    "minimum": _of_two("minimum", "lesser", "negative"),
+}.items():
+    setattr(SparseArray, _name, _method)
+
 for _name in (
     *("arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1", "floor", "log1p"),
     *("rad2deg", "rint", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
@@ -735,6 +715,11 @@ register_pytree(
 
 def _dense(x: Value) -> Any:
     return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def _operand(x: Value) -> Any:
+    """An array, or a number of Python's as it is: that has no dtype, which could widen another."""
+    return x if type(x) in (bool, int, float, complex) else _dense(x)
 
 
 def of(a: Any) -> SparseArray:

@@ -1,7 +1,7 @@
 """The distributions of one variable: objects of classes that derive from SciPy's.
 
-Knows which methods have derivatives, free and frozen. What they are differentiated by is in
-`_methods.py` and in the tables of laws.
+Knows which methods have derivatives, free and frozen. Their formulas are in `_methods.py`
+and in the tables of laws.
 """
 
 from __future__ import annotations

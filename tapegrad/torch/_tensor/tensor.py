@@ -583,7 +583,7 @@ class Tensor:
         Parameters
         ----------
         hook : callable
-            What is called, with the leaf.
+            The function to call, with the leaf.
 
         Returns
         -------

@@ -218,22 +218,10 @@ def put(
     if is_dual(before) or is_dual(given):
         _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
         return
-    # The memory may lie outside of the transform, or of the program (below every level that counts
-    # for a graph), to which the index or the value that is written belongs.
-    inner = batched_index_part(index, -1)
-    if (
-        not is_plain_array(before)
-        or level_of(given) > GRAPH.level
-        or inner is not None
-        and batched_index_part(index, GRAPH.level)
-    ):
+    if _is_within_transform(tensor, index, given):
         _put_traced(tensor, index, given)
         return
-    if type(given) is not ndarray and in_trace(given):
-        inner = given
-    if inner is not None and type(before) is ndarray:
-        _enter_transform(tensor, inner)
-        before = tensor._value
+    before = tensor._value
     if isinstance(source, Tensor) and index is not ...:
         check_part(before, index, source)
     v_node = node_of(source) if tracked and origin is not None else -1
@@ -254,6 +242,25 @@ def put(
         rebase(tensor, None if origin is None else v_node, spec)
     else:
         rebase(tensor, replacement(tensor, index, v_node, spec, label))
+
+
+def _is_within_transform(tensor: Tensor, index: Index, given: Value) -> bool:
+    """Whether a write at an index is one within a functional transform.
+
+    Memory from outside of a program enters that to which the value or the index belongs: such
+    values lie below the level of the graph.
+    """
+    before = tensor._value
+    inner: Value = batched_index_part(index, -1)
+    if not is_plain_array(before) or level_of(given) > GRAPH.level:
+        return True
+    if inner is not None and batched_index_part(index, GRAPH.level) is not None:
+        return True
+    if type(given) is not ndarray and in_trace(given):
+        inner = given
+    if inner is not None and type(before) is ndarray:
+        _enter_transform(tensor, inner)
+    return False
 
 
 def replacement(tensor: Tensor, index: Index, v_node: Slot, spec: Spec | None, label: str) -> Node:

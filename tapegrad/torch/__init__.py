@@ -34,6 +34,7 @@ from tapegrad.torch import _environment as _environment
 from tapegrad.torch import _names as _names
 from tapegrad.torch import _programs as _programs
 from tapegrad.torch import random as random
+from tapegrad.torch._docstrings.sections import complete
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
@@ -157,3 +158,5 @@ __all__ = [
     "version",
     "vmap",
 ]
+
+complete()

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.torch import _dtypes
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._ops.declare import register
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._settings import (
     are_deterministic_algorithms_enabled,
     use_deterministic_algorithms,

@@ -19,9 +19,9 @@ from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, plain_of
 from tapegrad.torch.autograd.forward_ad import LEVEL
-from tapegrad.torch.nn._everywhere import CALLS
-from tapegrad.torch.nn._module import Module
-from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn.module.global_hooks import CALLS
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
 
 # Attributes that a tensor may have besides its array, and a function does not read.
 _PLAIN = frozenset(

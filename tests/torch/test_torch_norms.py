@@ -272,6 +272,6 @@ def test_errors_of_norms(word: str) -> None:
 
 
 def test_the_bessel_factor_of_one_element_is_nan() -> None:
-    from tapegrad.torch.nn._normalizing import _bessel
+    from tapegrad.torch.nn.normalization.functions import _bessel
 
     assert math.isnan(_bessel(1))

@@ -30,6 +30,7 @@ from tapegrad._core.types import Function, Params, Slot, Tree
 from tapegrad._core.values import Traced, raw_value
 from tapegrad._warning import warn
 from tapegrad.torch._dims import clash_of
+from tapegrad.torch._docstrings.sections import completed, in_place
 from tapegrad.torch._dtypes import BRAINS, can_store, word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_above, tangent_of
@@ -37,7 +38,6 @@ from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.call_plans import planning
-from tapegrad.torch._ops.sections import completed, in_place
 from tapegrad.torch._rules.brain_floats import concerns, in_single
 from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value

@@ -20,7 +20,7 @@ from tapegrad.torch.distributions._discrete import _ByProbability, _clamped
 from tapegrad.torch.distributions._location import uniform
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
-from tapegrad.torch.nn._probabilities import binary_cross_entropy_with_logits
+from tapegrad.torch.nn.loss.probabilities import binary_cross_entropy_with_logits
 
 Shape = Sequence[int]
 Constraints = dict[str, constraints.Constraint]

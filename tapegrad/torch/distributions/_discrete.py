@@ -20,7 +20,7 @@ from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
-from tapegrad.torch.nn._probabilities import binary_cross_entropy_with_logits
+from tapegrad.torch.nn.loss.probabilities import binary_cross_entropy_with_logits
 
 Shape = Sequence[int]
 _NEITHER = "Either `probs` or `logits` must be specified, but not both."

@@ -14,7 +14,7 @@ from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._number_transforms import SigmoidTransform, softplus
 from tapegrad.torch.distributions._transform import Transform
-from tapegrad.torch.nn._padding import pad
+from tapegrad.torch.nn.padding.functions import pad
 
 Shape = Sequence[int]
 _arange = OPERATIONS["arange"]

@@ -1,360 +1,68 @@
-"""`torch.nn`: modules, parameters, layers and losses."""
+"""`torch.nn`: modules, parameters, layers and losses.
+
+A table of contents: each family lists its own.
+"""
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import _native as _native
-from tapegrad.torch.nn import _norm_functions as _norm_functions
-from tapegrad.torch.nn import functional, init, modules, parallel, parameter, utils
-from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
-from tapegrad.torch.nn._attention_layers import MultiheadAttention
-from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
-from tapegrad.torch.nn._convolution_layers import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    Fold,
-    Unfold,
+from tapegrad.torch.nn import (
+    activation,
+    attention,
+    containers,
+    convolution,
+    distance,
+    dropout,
+    embedding,
+    functional,
+    init,
+    linear,
+    loss,
+    modules,
+    normalization,
+    padding,
+    parallel,
+    parameter,
+    pooling,
+    recurrent,
+    upsampling,
+    utils,
 )
-from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
-from tapegrad.torch.nn._geometry_layers import (
-    Bilinear,
-    ChannelShuffle,
-    PairwiseDistance,
-    PixelShuffle,
-    PixelUnshuffle,
-    Unflatten,
-    Upsample,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
-)
-from tapegrad.torch.nn._layers import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineSimilarity,
-    CrossEntropyLoss,
-    Dropout,
-    Flatten,
-    HuberLoss,
-    Identity,
-    KLDivLoss,
-    L1Loss,
-    Linear,
-    LogSoftmax,
-    MSELoss,
-    NLLLoss,
-    ReLU,
-    Sigmoid,
-    SmoothL1Loss,
-    Softmax,
-    Tanh,
-)
-from tapegrad.torch.nn._lazy_layers import (
-    LazyBatchNorm1d,
-    LazyBatchNorm2d,
-    LazyBatchNorm3d,
-    LazyConv1d,
-    LazyConv2d,
-    LazyConv3d,
-    LazyConvTranspose1d,
-    LazyConvTranspose2d,
-    LazyConvTranspose3d,
-    LazyInstanceNorm1d,
-    LazyInstanceNorm2d,
-    LazyInstanceNorm3d,
-    LazyLinear,
-)
-from tapegrad.torch.nn._margin_layers import (
-    CosineEmbeddingLoss,
-    CTCLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    PoissonNLLLoss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
-from tapegrad.torch.nn._module import Module
-from tapegrad.torch.nn._noise_layers import (
-    AlphaDropout,
-    Dropout1d,
-    Dropout2d,
-    Dropout3d,
-    FeatureAlphaDropout,
-)
-from tapegrad.torch.nn._norm_layers import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    LocalResponseNorm,
-    RMSNorm,
-)
-from tapegrad.torch.nn._older import Container, CrossMapLRN2d, NLLLoss2d, factory_kwargs
-from tapegrad.torch.nn._padding_layers import (
-    CircularPad1d,
-    CircularPad2d,
-    CircularPad3d,
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-    ZeroPad1d,
-    ZeroPad2d,
-    ZeroPad3d,
-)
-from tapegrad.torch.nn._parameter import Buffer, Parameter
-from tapegrad.torch.nn._parameter_containers import ParameterDict, ParameterList
-from tapegrad.torch.nn._pooling_layers import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    FractionalMaxPool2d,
-    FractionalMaxPool3d,
-    LPPool1d,
-    LPPool2d,
-    LPPool3d,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
-)
-from tapegrad.torch.nn._recurrent_layers import (
-    GRU,
-    LSTM,
-    RNN,
-    GRUCell,
-    LSTMCell,
-    RNNBase,
-    RNNCell,
-    RNNCellBase,
-)
-from tapegrad.torch.nn._sync_norm import SyncBatchNorm
-from tapegrad.torch.nn._transformers import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-from tapegrad.torch.nn._uninitialized import UninitializedBuffer, UninitializedParameter
-from tapegrad.torch.nn._units import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    SELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    Mish,
-    PReLU,
-    ReLU6,
-    RReLU,
-    SiLU,
-    Softmax2d,
-    Softmin,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Tanhshrink,
-    Threshold,
-)
+from tapegrad.torch.nn import native as native
+from tapegrad.torch.nn.activation.modules import *
+from tapegrad.torch.nn.attention.modules import *
+from tapegrad.torch.nn.attention.transformers import *
+from tapegrad.torch.nn.containers.modules import *
+from tapegrad.torch.nn.containers.parameters import *
+from tapegrad.torch.nn.convolution.modules import *
+from tapegrad.torch.nn.distance.modules import *
+from tapegrad.torch.nn.dropout.modules import *
+from tapegrad.torch.nn.embedding.modules import *
+from tapegrad.torch.nn.linear.modules import *
+from tapegrad.torch.nn.loss.adaptive import *
+from tapegrad.torch.nn.loss.modules import *
+from tapegrad.torch.nn.module.factory import factory_kwargs
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.normalization.modules import *
+from tapegrad.torch.nn.normalization.sync import *
+from tapegrad.torch.nn.padding.modules import *
 from tapegrad.torch.nn.parallel import DataParallel
+from tapegrad.torch.nn.parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+)
+from tapegrad.torch.nn.pooling.modules import *
+from tapegrad.torch.nn.recurrent.modules import *
+from tapegrad.torch.nn.upsampling.modules import *
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "GRU",
-    "LSTM",
-    "RNN",
-    "SELU",
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveLogSoftmaxWithLoss",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AlphaDropout",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "Bilinear",
     "Buffer",
-    "CTCLoss",
-    "ChannelShuffle",
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "Container",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "CosineEmbeddingLoss",
-    "CosineSimilarity",
-    "CrossEntropyLoss",
-    "CrossMapLRN2d",
     "DataParallel",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "Embedding",
-    "EmbeddingBag",
-    "FeatureAlphaDropout",
-    "Flatten",
-    "Fold",
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "GRUCell",
-    "GaussianNLLLoss",
-    "GroupNorm",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "Identity",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "KLDivLoss",
-    "L1Loss",
-    "LPPool1d",
-    "LPPool2d",
-    "LPPool3d",
-    "LSTMCell",
-    "LayerNorm",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
-    "LazyInstanceNorm3d",
-    "LazyLinear",
-    "LeakyReLU",
-    "Linear",
-    "LocalResponseNorm",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-    "MaxUnpool3d",
-    "Mish",
     "Module",
-    "ModuleDict",
-    "ModuleList",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "MultiheadAttention",
-    "NLLLoss",
-    "NLLLoss2d",
-    "PReLU",
-    "PairwiseDistance",
     "Parameter",
-    "ParameterDict",
-    "ParameterList",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "PoissonNLLLoss",
-    "RMSNorm",
-    "RNNBase",
-    "RNNCell",
-    "RNNCellBase",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "SyncBatchNorm",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-    "Unflatten",
-    "Unfold",
     "UninitializedBuffer",
     "UninitializedParameter",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
     "factory_kwargs",
     "functional",
     "init",
@@ -363,6 +71,25 @@ __all__ = [
     "parameter",
     "utils",
 ]
+__all__ += activation.modules.__all__
+__all__ += attention.modules.__all__
+__all__ += attention.transformers.__all__
+__all__ += containers.modules.__all__
+__all__ += containers.parameters.__all__
+__all__ += convolution.modules.__all__
+__all__ += distance.modules.__all__
+__all__ += dropout.modules.__all__
+__all__ += embedding.modules.__all__
+__all__ += linear.modules.__all__
+__all__ += loss.adaptive.__all__
+__all__ += loss.modules.__all__
+__all__ += normalization.modules.__all__
+__all__ += normalization.sync.__all__
+__all__ += padding.modules.__all__
+__all__ += pooling.modules.__all__
+__all__ += recurrent.modules.__all__
+__all__ += upsampling.modules.__all__
+__all__.sort()
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._ops.object.conversion import to_dtype
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
-from tapegrad.torch.nn._module import forget_gradient
+from tapegrad.torch.nn.module.module import forget_gradient
 
 ParamsT: TypeAlias = Iterable[Any]
 StateDict: TypeAlias = dict[str, Any]

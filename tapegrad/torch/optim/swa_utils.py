@@ -16,7 +16,7 @@ from tapegrad.torch._ops.create.creation import zeros
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch._types import Device
-from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.optim.lr_scheduler._scheduler import LRScheduler, Rate, for_groups
 from tapegrad.torch.optim.optimizer import Optimizer
 

@@ -21,7 +21,7 @@ from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
-from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn.parameter import Parameter
 from tapegrad.torch.serialization._bounds import Contents, Keys
 
 CONTENTS = "contents.json"

@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._tensor.tensor import Tensor, of_value
-from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn.parameter import Parameter
 from tapegrad.torch.serialization._archive import strided
 from tapegrad.torch.serialization._bounds import Contents, Keys, of_plain
 

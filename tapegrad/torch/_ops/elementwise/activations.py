@@ -21,6 +21,7 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
+from tapegrad.torch._docstrings.sections import completed, told
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.call_plans import planning
@@ -38,7 +39,6 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import quiet, short_single
-from tapegrad.torch._ops.sections import completed, told
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.blockwise import (
     clipped,

@@ -15,9 +15,9 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
+from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import contiguous_format, default_float
 from tapegrad.torch._formats import check_rank, rank_of
-from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single

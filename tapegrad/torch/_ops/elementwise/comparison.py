@@ -12,8 +12,8 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
+from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping

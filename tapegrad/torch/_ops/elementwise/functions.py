@@ -13,8 +13,8 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
+from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.declare import Operation, add_inplace, alias, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import (
     cast,

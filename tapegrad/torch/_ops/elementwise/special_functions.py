@@ -14,9 +14,9 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._rules import distribution_tails as tails
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.declare import elementwise

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Tree, Value
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import check_writable
 from tapegrad.torch._types import Dim, Sizes

@@ -6,11 +6,11 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._dims import along_one, shaped, wrapped
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.reduce.sums import counted
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._types import Dim, DType, Number
 
 

@@ -14,12 +14,12 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dims import along_one, axes_of, shaped
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.index.checks import sparse_grid
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import aminmax as aminmax_type

@@ -15,12 +15,12 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import is_ndarray, untraced
 from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
 from tapegrad.torch._dims import along_one, wrapped
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.reduce.extrema import taken, taken_one
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._rules.declare import Declared, general
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import pair

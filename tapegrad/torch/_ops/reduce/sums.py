@@ -16,10 +16,10 @@ from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
-from tapegrad.torch._ops.sections import told
 from tapegrad.torch._rules.declare import elementwise, general
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.symbols import is_own

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._attention_layers import MultiheadAttention
-from tapegrad.torch.nn._layers import LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
-from tapegrad.torch.nn._units import (
+from tapegrad.torch.nn.activation.modules import (
     CELU,
     ELU,
     GELU,
@@ -16,19 +14,25 @@ from tapegrad.torch.nn._units import (
     Hardtanh,
     LeakyReLU,
     LogSigmoid,
+    LogSoftmax,
     Mish,
     PReLU,
+    ReLU,
     ReLU6,
     RReLU,
+    Sigmoid,
     SiLU,
+    Softmax,
     Softmax2d,
     Softmin,
     Softplus,
     Softshrink,
     Softsign,
+    Tanh,
     Tanhshrink,
     Threshold,
 )
+from tapegrad.torch.nn.attention.modules import MultiheadAttention
 
 __all__ = [
     "CELU",

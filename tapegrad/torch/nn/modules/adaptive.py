@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
+from tapegrad.torch.nn.loss.adaptive import AdaptiveLogSoftmaxWithLoss
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._norm_layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
-from tapegrad.torch.nn._sync_norm import SyncBatchNorm
+from tapegrad.torch.nn.normalization.modules import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    _BatchNorm,
+)
+from tapegrad.torch.nn.normalization.sync import SyncBatchNorm
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "_BatchNorm"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._geometry_layers import ChannelShuffle
+from tapegrad.torch.nn.upsampling.modules import ChannelShuffle
 
 __all__ = ["ChannelShuffle"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
-from tapegrad.torch.nn._parameter_containers import ParameterDict, ParameterList
+from tapegrad.torch.nn.containers.modules import ModuleDict, ModuleList, Sequential
+from tapegrad.torch.nn.containers.parameters import ParameterDict, ParameterList
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

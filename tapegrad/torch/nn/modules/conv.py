@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._convolution_layers import (
+from tapegrad.torch.nn.convolution.modules import (
     Conv1d,
     Conv2d,
     Conv3d,
     ConvTranspose1d,
     ConvTranspose2d,
     ConvTranspose3d,
-    _ConvNd,
-    _ConvTransposeNd,
-)
-from tapegrad.torch.nn._lazy_layers import (
     LazyConv1d,
     LazyConv2d,
     LazyConv3d,
     LazyConvTranspose1d,
     LazyConvTranspose2d,
     LazyConvTranspose3d,
+    _ConvNd,
+    _ConvTransposeNd,
 )
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._geometry_layers import PairwiseDistance
-from tapegrad.torch.nn._layers import CosineSimilarity
+from tapegrad.torch.nn.distance.modules import CosineSimilarity, PairwiseDistance
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]

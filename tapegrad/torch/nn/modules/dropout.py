@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._layers import Dropout
-from tapegrad.torch.nn._noise_layers import (
+from tapegrad.torch.nn.dropout.modules import (
     AlphaDropout,
+    Dropout,
     Dropout1d,
     Dropout2d,
     Dropout3d,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._geometry_layers import Unflatten
-from tapegrad.torch.nn._layers import Flatten
+from tapegrad.torch.nn.linear.modules import Flatten, Unflatten
 
 __all__ = ["Flatten", "Unflatten"]

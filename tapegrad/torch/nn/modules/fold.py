@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._convolution_layers import Fold, Unfold
+from tapegrad.torch.nn.convolution.modules import Fold, Unfold
 
 __all__ = ["Fold", "Unfold"]

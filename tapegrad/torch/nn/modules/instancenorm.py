@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._lazy_layers import (
-    LazyInstanceNorm1d,
-    LazyInstanceNorm2d,
-    LazyInstanceNorm3d,
-)
-from tapegrad.torch.nn._norm_layers import (
+from tapegrad.torch.nn.normalization.modules import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
     _InstanceNorm,
 )
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._lazy import LazyModuleMixin
+from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 
 __all__ = ["LazyModuleMixin"]

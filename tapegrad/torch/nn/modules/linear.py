@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._geometry_layers import Bilinear
-from tapegrad.torch.nn._layers import Identity, Linear
-from tapegrad.torch.nn._lazy_layers import LazyLinear
+from tapegrad.torch.nn.linear.modules import Bilinear, Identity, LazyLinear, Linear
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._layers import (
+from tapegrad.torch.nn.loss.modules import (
     BCELoss,
     BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-    _Loss,
-    _WeightedLoss,
-)
-from tapegrad.torch.nn._margin_layers import (
     CosineEmbeddingLoss,
+    CrossEntropyLoss,
     CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
     MarginRankingLoss,
+    MSELoss,
     MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
+    NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
+    SmoothL1Loss,
     SoftMarginLoss,
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
+    _Loss,
+    _WeightedLoss,
 )
-from tapegrad.torch.nn._older import NLLLoss2d
 
 __all__ = [
     "BCELoss",

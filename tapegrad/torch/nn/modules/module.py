@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._everywhere import (
+from tapegrad.torch.nn.module.global_hooks import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -12,7 +12,7 @@ from tapegrad.torch.nn._everywhere import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn.module.module import Module
 
 __all__ = [
     "Module",

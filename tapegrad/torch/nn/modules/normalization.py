@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._norm_layers import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
-from tapegrad.torch.nn._older import CrossMapLRN2d
+from tapegrad.torch.nn.normalization.modules import (
+    CrossMapLRN2d,
+    GroupNorm,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]

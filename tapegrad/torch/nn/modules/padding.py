@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._padding_layers import (
+from tapegrad.torch.nn.padding.modules import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,

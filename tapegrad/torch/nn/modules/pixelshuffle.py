@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._geometry_layers import PixelShuffle, PixelUnshuffle
+from tapegrad.torch.nn.upsampling.modules import PixelShuffle, PixelUnshuffle
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._pooling_layers import (
+from tapegrad.torch.nn.pooling.modules import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,

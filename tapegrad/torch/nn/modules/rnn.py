@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._recurrent_layers import (
+from tapegrad.torch.nn.recurrent.modules import (
     GRU,
     LSTM,
     RNN,

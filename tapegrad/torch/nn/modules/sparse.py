@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
+from tapegrad.torch.nn.embedding.modules import Embedding, EmbeddingBag
 
 __all__ = ["Embedding", "EmbeddingBag"]

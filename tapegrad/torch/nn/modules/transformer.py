@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._transformers import (
+from tapegrad.torch.nn.attention.transformers import (
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._geometry_layers import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from tapegrad.torch.nn.upsampling.modules import (
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn.module.module import Module
 
 
 class DataParallel(Module):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn._tables import type_name
+from tapegrad.torch.nn.module.attributes import type_name
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

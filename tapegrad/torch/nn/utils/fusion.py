@@ -9,7 +9,7 @@ import copy
 from typing import Any
 
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn.parameter import Parameter
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:

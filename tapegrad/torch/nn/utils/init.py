@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from tapegrad.torch import random
-from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn.module.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch.nn._convolution_layers import (
-    Conv2d,
-    Conv3d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-)
+from tapegrad.torch.nn.convolution.modules import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:

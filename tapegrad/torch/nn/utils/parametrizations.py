@@ -15,8 +15,8 @@ from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._ops.reduce.weight_norms import norm_except_dim, weight_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch._tensor.writes import overwrite
-from tapegrad.torch.nn._module import Module
-from tapegrad.torch.nn._vectors import normalize
+from tapegrad.torch.nn.distance.functions import normalize
+from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.utils.parametrize import register_parametrization
 from tapegrad.torch.nn.utils.spectral_norm import as_matrix, default_dim
 

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 from tapegrad._block import contextmanager
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn._containers import ModuleDict, ModuleList
-from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn.containers.modules import ModuleDict, ModuleList
+from tapegrad.torch.nn.parameter import Parameter
 
 
 class _Cache:

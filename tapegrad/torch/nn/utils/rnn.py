@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn._packing import (
+from tapegrad.torch.nn.recurrent.packing import (
     PackedSequence,
     invert_permutation,
     pack_padded_sequence,

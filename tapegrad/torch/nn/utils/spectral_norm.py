@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
-from tapegrad.torch.nn._parameter import Parameter
-from tapegrad.torch.nn._vectors import normalize
+from tapegrad.torch.nn.distance.functions import normalize
+from tapegrad.torch.nn.parameter import Parameter
 
 _M = TypeVar("_M", bound=Any)
 

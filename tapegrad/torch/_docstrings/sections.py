@@ -1,0 +1,369 @@
+"""Docstrings: the sections that a function or a class does not write, or a table shares.
+
+One says what it does, and what is particular to it: whole sections, or an example without a
+heading. `completed` adds what signatures and kinds tell; `complete` does so for public names that
+are no operations. Knows none of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from tapegrad.torch._docstrings.parameters import described, shared
+
+_OF_ONE = """\
+{summary}
+
+Parameters
+----------
+input : Tensor
+    Numbers, of any shape{kinds}. Integers and bools are taken as the default dtype.
+
+Returns
+-------
+Tensor
+    A value for each element, in the shape of `input`.
+{raises}
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.{call}(torch.tensor({argument}))
+tensor({result})
+"""
+
+_OF_TWO = """\
+{summary}
+
+Parameters
+----------
+input : Tensor
+    The first operands, of any shape{kinds}.
+other : Tensor
+    The second operands; the shapes broadcast, and the dtypes are promoted to one.
+
+Returns
+-------
+Tensor
+    {returns}
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.{call}({arguments})
+tensor({result})
+"""
+
+_IN_PLACE = """\
+`{word}`, written into this tensor's own memory.
+{parameters}
+Returns
+-------
+Tensor
+    This tensor itself.
+"""
+
+_REFUSES_COMPLEX = """
+Raises
+------
+NotImplementedError
+    For complex numbers.
+"""
+
+
+def of_one(summary: str, call: str, argument: str, result: str, *, real_only: bool = False) -> str:
+    """The docstring of an elementwise function of one tensor.
+
+    argument, result: what the example gives, and what it prints. real_only: complex numbers are
+    refused.
+    """
+    return _OF_ONE.format(
+        summary=summary,
+        kinds="" if real_only else ", real or complex",
+        raises=_REFUSES_COMPLEX if real_only else "",
+        call=call,
+        argument=argument,
+        result=result,
+    )
+
+
+def of_two(
+    summary: str,
+    call: str,
+    arguments: tuple[str, str],
+    result: str,
+    *,
+    kinds: str = "",
+    returns: str = "A value for each pair of elements, in the shape to which the two broadcast.",
+) -> str:
+    """The docstring of an elementwise function of two tensors that broadcast.
+
+    arguments, result: what the example gives, and what it prints. kinds: what the first may be,
+    after a comma.
+    """
+    return _OF_TWO.format(
+        summary=summary,
+        kinds=kinds,
+        returns=returns,
+        call=call,
+        arguments=", ".join(f"torch.tensor({argument})" for argument in arguments),
+        result=result,
+    )
+
+
+def told(summary: str, call: str, result: str, *, parameters: str = "", returns: str = "") -> str:
+    """The docstring of an operation that a table declares, for `completed`.
+
+    call, result: the example, and what it prints. parameters, returns: entries of these sections.
+    """
+    parts = [summary]
+    parts += [f"Parameters\n----------\n{parameters}"] if parameters else []
+    parts += [f"Returns\n-------\n{returns}"] if returns else []
+    return "\n\n".join([*parts, f"Examples\n--------\n>>> torch.{call}\n{result}"])
+
+
+def in_place(word: str, docstring: str | None) -> str:
+    """The docstring of `word_`, with the section Parameters of that of `word`, if it has one."""
+    head, _, rest = (docstring or "").partition("\nParameters\n----------\n")
+    if not head or not rest:
+        return f"`{word}`, written into this tensor's own memory."
+    section = "\nParameters\n----------\n" + rest.partition("\n\n")[0] + "\n"
+    made = _IN_PLACE.format(word=word, parameters=section)
+    _, mark, example = rest.partition("\nExamples\n--------\n")
+    if (
+        f".{word}(torch." in example
+        and "tensor(True)" not in example
+        and "tensor(False)" not in example
+    ):
+        made += mark + example.replace(f".{word}(torch.", f".{word}_(torch.")
+    _COMPLETED.add(made)
+    return made
+
+
+# --- What a function leaves out -----------------------------------------------------------------
+
+# The order of sections; Examples also hold what stands under no heading.
+_SECTIONS = (
+    *("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes"),
+    "Examples",
+)
+_HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
+_CLEAN = re.compile(r"\n[^\s]")
+_MARGIN = re.compile(r"\n( +)\S")
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+_COMPLETED: set[str] = set()  # the docstrings that have been made: an operation comes twice
+_IMPORT = ">>> import tapegrad.torch as torch\n"
+
+_EACH = "A value for each element, in the shape of `input`."
+_PAIRS = "A value for each place, in the shape to which the shapes of the operands broadcast."
+_REDUCED = "The results, in the shape of `input` without the dimensions that are reduced."
+_VIEW = "A view: it shares the memory of `input`."
+_VIEWS = "Views: they share the memory of `input`."
+
+
+def completed(function: Callable[..., Any], *, view: bool = False, several: bool = False) -> str:
+    """The docstring of an operation, with the sections that it did not write itself.
+
+    view, several: whether it returns a view, or several.
+    """
+    given = function.__doc__ or ""
+    if not given or (given in _COMPLETED and "__signature__" not in vars(function)):
+        return given
+    head, sections = _parts(_cleaned(given))
+    names = _signature(function)
+    written = sections.get("Parameters", "")
+    parameters = _parameters(names, written, function.__module__, described)
+    if parameters:
+        sections["Parameters"] = parameters
+    if "Returns" not in sections and "Yields" not in sections:
+        returns = _returns(function, names, view=view, several=several)
+        if returns:
+            sections["Returns"] = returns
+    made = _joined(head, sections)
+    _COMPLETED.add(made)
+    return made
+
+
+def _joined(head: str, sections: dict[str, str]) -> str:
+    whole = [head]
+    whole += [
+        f"{title}\n{'-' * len(title)}\n{sections[title].strip()}"
+        for title in _SECTIONS
+        if title in sections
+    ]
+    return "\n\n".join(whole) + "\n"
+
+
+def _parts(text: str) -> tuple[str, dict[str, str]]:
+    """The sentences above all sections, and the sections by their titles."""
+    sections = {}
+    if "\n---" in text:
+        text, *rest = _HEADING.split(text)
+        sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    head, mark, example = text.partition(">>> ")
+    if mark:
+        sections["Examples"] = mark + example
+    example = sections.get("Examples", "")
+    if "torch." in example and "tapegrad" not in example:
+        sections["Examples"] = _IMPORT + example
+    return head.strip(), sections
+
+
+def _cleaned(text: str) -> str:
+    """A docstring without the indentation of its lines, which is that of the first of them."""
+    margin = None if _CLEAN.search(text) else _MARGIN.search(text)
+    return text if margin is None else text.replace("\n" + margin.group(1), "\n")
+
+
+def _signature(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
+    """The name, the annotation and the default of each parameter, without `self`.
+
+    Of functions whose code tells, which is some ten times as fast as `inspect.signature`.
+    """
+    while "__wrapped__" in vars(function) and "__signature__" not in vars(function):
+        function = function.__wrapped__  # type: ignore[attr-defined]
+    if "__signature__" in vars(function) or not isinstance(function, FunctionType):
+        return _slow_signature(function)
+    code, known, count = function.__code__, function.__annotations__, function.__code__.co_argcount
+    plain, rest = code.co_varnames[:count], code.co_varnames[count:]
+    defaults = dict(zip(reversed(plain), reversed(function.__defaults__ or ()), strict=False))
+    defaults |= function.__kwdefaults__ or {}
+    only, rest = rest[: code.co_kwonlyargcount], rest[code.co_kwonlyargcount :]
+    starred = [f"*{rest[0]}"] if code.co_flags & inspect.CO_VARARGS else []
+    last = [f"**{rest[len(starred)]}"] if code.co_flags & inspect.CO_VARKEYWORDS else []
+    return [
+        (
+            name,
+            known.get(name.lstrip("*"), "Value"),
+            repr(defaults[name]) if name in defaults else "",
+        )
+        for name in (*plain, *starred, *only, *last)
+        if name != "self"
+    ]
+
+
+def _slow_signature(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
+    found = []
+    stars: dict[Any, str] = {
+        inspect.Parameter.VAR_POSITIONAL: "*",
+        inspect.Parameter.VAR_KEYWORD: "**",
+    }
+    for name, parameter in inspect.signature(function).parameters.items():
+        default = "" if parameter.default is parameter.empty else repr(parameter.default)
+        annotation = parameter.annotation
+        shown = "Value" if annotation is parameter.empty else str(annotation)
+        if name != "self":
+            found.append((stars.get(parameter.kind, "") + name, shown, default))
+    return found
+
+
+def _parameters(
+    names: list[tuple[str, str, str]], written: str, module: str, entry_of: Callable[..., str]
+) -> str:
+    """The section Parameters, of entries that are written and those of the table."""
+    own: dict[str, str] = {}
+    for entry in filter(None, map(str.rstrip, _ENTRY.split(written))):
+        for name in entry.partition(" :")[0].split(", "):
+            own[name] = entry
+    entries = [own.get(name) or entry_of(name, *rest, module) for name, *rest in names]
+    return "\n".join(filter(None, dict.fromkeys(entries)))
+
+
+def _returns(
+    function: Callable[..., Any],
+    names: list[tuple[str, str, str]],
+    *,
+    view: bool,
+    several: bool,
+) -> str:
+    """The section Returns, by the kind of the function; empty where nothing is returned."""
+    kind = str(function.__annotations__.get("return", "Value"))
+    known = {name for name, *_ in names}
+    if kind == "None":
+        return ""
+    if kind == "bool":
+        return "bool\n    Whether it is so."
+    if several or kind == "Cut":
+        return f"tuple of Tensors\n    {_VIEWS}"
+    if kind not in ("Tensor", "Value", "Plan"):
+        return ""  # what it is has to be said
+    if function.__name__.endswith("_"):
+        return "Tensor\n    This tensor itself."
+    if view or kind == "Plan":
+        return f"Tensor\n    {_VIEW}"
+    if "keepdim" in known:
+        return f"Tensor\n    {_REDUCED}"
+    if ".elementwise." in function.__module__:
+        operands = [name for name, annotation, _ in names if annotation == "Value"]
+        return f"Tensor\n    {_PAIRS if len(operands) > 1 else _EACH}"
+    return "Tensor\n    A new tensor."
+
+
+# --- Public names that are no operations --------------------------------------------------------
+
+_ROOMS = "tapegrad.torch."
+_OF_OPERATIONS = ("_docstrings", "_engine", "_graph", "_ops", "_rules", "_tensor")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
+
+
+def complete() -> None:
+    """Complete the docstrings of the public names of all modules, and of their members."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_ROOMS)]
+    done: set[int] = set()
+    for module in modules:
+        for name in getattr(module, "__all__", ()):
+            for member, signature in _members(getattr(module, name, None)):
+                if id(member) not in done and member.__doc__:
+                    done.add(id(member))
+                    member.__doc__ = _completed_by_tables(member, signature)
+
+
+def _members(found: Any) -> Iterator[tuple[Any, Callable[..., Any] | None]]:
+    """A function, or a class and what it has of functions, each with what has its signature."""
+    if not getattr(found, "__module__", "").startswith(_ROOMS):
+        return
+    if found.__module__.removeprefix(_ROOMS).startswith(_OF_OPERATIONS):
+        return
+    if isinstance(found, FunctionType):
+        yield found, found
+    elif isinstance(found, type):
+        makers = [found.__init__, found.__new__]  # type: ignore[misc]
+        yield found, next((maker for maker in makers if isinstance(maker, FunctionType)), None)
+        for kind in found.__mro__:
+            if kind.__module__.startswith(_ROOMS):
+                for name, member in vars(kind).items():
+                    body = getattr(member, "__func__", member)
+                    if isinstance(body, FunctionType) and not name.startswith("_"):
+                        yield body, body
+
+
+def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> str:
+    head, sections = _parts(_cleaned(member.__doc__))
+    if not sections:
+        return str(member.__doc__)
+    names = [] if signature is None else _signature(signature)
+    written = sections.get("Parameters", "")
+    parameters = _parameters(names, written, member.__module__, shared)
+    if parameters:
+        sections["Parameters"] = parameters
+    twin = _twin(member) if isinstance(member, type) else ""
+    if twin:
+        sections.setdefault("See Also", _SAME.format(twin))
+    return _joined(head, sections)
+
+
+def _twin(layer: type) -> str:
+    """The function of `nn.functional` that a layer calls by name, or empty."""
+    if not layer.__module__.startswith(f"{_ROOMS}nn."):
+        return ""
+    words = _WORDS.sub("_", layer.__name__).lower()
+    known = sys.modules[f"{_ROOMS}nn.functional"].__all__
+    return next((word for word in (words, words.replace("_", "")) if word in known), "")
+
+
+__all__ = ["complete", "completed", "in_place", "of_one", "of_two", "told"]

@@ -1,0 +1,832 @@
+"""Activations as modules.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapegrad._warning import warn
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.init import constant_
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
+
+# --- Activations --------------------------------------------------------------------------------
+
+
+class ReLU(Module):
+    """The maximum of 0 and each element.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.relu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Tanh(Module):
+    """The hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Tanh()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.7616,  0.9640])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.tanh(input)
+
+
+class Sigmoid(Module):
+    """The logistic function of each element, `1 / (1 + exp(-x))`.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 2.0]))
+    tensor([0.2689, 0.8808])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.sigmoid(input)
+
+
+class Softmax(Module):
+    """Exponentials divided by their sum along a dimension.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension along which the results sum to 1; leaving it out warns at the call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of Softmax, without its rounding.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension along which the exponentials of the results sum to 1; leaving it out warns at
+        the call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([-0.6931, -0.6931])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+def _with_inplace(words: str, inplace: bool) -> str:
+    """The `extra_repr` of a module that can write into its argument."""
+    if not inplace:
+        return words
+    return f"{words}, inplace=True" if words else "inplace=True"
+
+
+def _renamed(word: str) -> None:
+    text = f"keyword argument `{word}_value` is deprecated and renamed to `{word}_val`"
+    warn(text, FutureWarning)
+
+
+# --- Units that can write into their argument ---------------------------------------------------
+
+
+class _Inplace(Module):
+    """A unit without parameters but for `inplace`."""
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class SELU(_Inplace):
+    """ELU scaled so that it keeps mean 0 and variance 1.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.selu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)
+
+
+class SiLU(_Inplace):
+    """The unit `x * sigmoid(x)`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.silu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)
+
+
+class Mish(_Inplace):
+    """The unit `x * tanh(softplus(x))`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Mish()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.mish(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)
+
+
+class Hardsigmoid(_Inplace):
+    """The unit `x / 6 + 1 / 2`, clamped to 0 and 1.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardsigmoid()(torch.tensor([-1.0, 4.0]))
+    tensor([0.3333, 1.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardsigmoid(input, self.inplace)
+
+
+class Hardswish(_Inplace):
+    """The unit `x * hardsigmoid(x)`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardswish()(torch.tensor([-1.0, 4.0]))
+    tensor([-0.3333,  4.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardswish(input, self.inplace)
+
+
+class ELU(Module):
+    """The unit x, and `alpha * (exp(x) - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Minus the value far below 0.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class CELU(Module):
+    """The unit x, and `alpha * (exp(x / alpha) - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Minus the value far below 0.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.CELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.celu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class LeakyReLU(Module):
+    """The unit x, and `negative_slope * x` below 0.
+
+    Parameters
+    ----------
+    negative_slope : float, default 0.01
+        The slope below 0.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LeakyReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.0100,  2.0000])
+    """
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"negative_slope={self.negative_slope}", self.inplace)
+
+
+class RReLU(Module):
+    """The unit x with a slope below 0 that is drawn while training, else their mean.
+
+    Parameters
+    ----------
+    lower : float, default 1.0 / 8
+        The least slope.
+    upper : float, default 1.0 / 3
+        The largest slope.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.5000,  2.0000])
+    """
+
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
+
+
+class Hardtanh(Module):
+    """The unit x, clamped.
+
+    Parameters
+    ----------
+    min_val : float, default -1.0
+        The least value.
+    max_val : float, default 1.0
+        The largest value.
+    inplace : bool, default False
+        Write into the argument.
+    min_value : float, optional
+        The older name of `min_val`, which warns.
+    max_value : float, optional
+        The older name of `max_val`, which warns.
+
+    Raises
+    ------
+    AssertionError
+        Unless `max_val` is greater than `min_val`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        if min_value is not None:
+            _renamed("min")
+            min_val = min_value
+        if max_value is not None:
+            _renamed("max")
+            max_val = max_value
+        self.min_val = min_val
+        self.max_val = max_val
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """The unit x, clamped to 0 and 6.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 8.0]))
+    tensor([0., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)
+
+
+class Threshold(Module):
+    """The unit x above a threshold, else a value.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold.
+    value : float
+        The value.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Threshold(1.0, 0.0)(torch.tensor([0.5, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
+
+
+# --- Units that always make a new tensor --------------------------------------------------------
+
+
+class GELU(Module):
+    """The unit x times the normal distribution function of x.
+
+    Parameters
+    ----------
+    approximate : {"none", "tanh"}, default "none"
+        Whether that is approximated by a tanh.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class GLU(Module):
+    """One half along a dimension times the sigmoid of the other half.
+
+    Parameters
+    ----------
+    dim : int, default -1
+        The dimension, of an even size.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Hardshrink(Module):
+    """The unit x, but 0 where `|x|` is at most `lambd`.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        The bound.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardshrink()(torch.tensor([0.25, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Softshrink(Module):
+    """The unit x, moved towards 0 by `lambd`.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        By how much.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softshrink()(torch.tensor([0.25, 2.0]))
+    tensor([0.0000, 1.5000])
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Softplus(Module):
+    """The unit `log(1 + exp(beta * x)) / beta`.
+
+    Parameters
+    ----------
+    beta : float, default 1.0
+        How sharp the bend is.
+    threshold : float, default 20.0
+        Above it `beta * x` is taken as it is.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softplus()(torch.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class LogSigmoid(Module):
+    """The logarithm of the sigmoid of each element.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 2.0]))
+    tensor([-1.3133, -0.1269])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.logsigmoid(input)
+
+
+class Softsign(Module):
+    """The unit `x / (1 + |x|)`.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softsign(input)
+
+
+class Tanhshrink(Module):
+    """The unit `x - tanh(x)`.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.tanhshrink(input)
+
+
+class Softmin(Module):
+    """The softmax of -x along a dimension.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension along which the results sum to 1; leaving it out warns at the call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softmin(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of images (n, channels, height, width), or of one of them.
+
+    A call raises ValueError for tensors of other dimensions.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(
+                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
+            )
+        return functional.softmax(input, -3)
+
+
+class PReLU(Module):
+    """The unit x, and `weight * x` below 0, where the weight is a parameter.
+
+    Parameters
+    ----------
+    num_parameters : int, default 1
+        The size of the weight: one for all, or one for each channel.
+    init : float, default 0.25
+        Where the weight starts.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
+    """
+
+    def __init__(
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        given = default_float() if dtype is None else as_numpy(dtype)
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight: Parameter = Parameter(of_value(np.empty(num_parameters, given)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to where it starts."""
+        constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]

@@ -1,0 +1,1 @@
+"""`torch.nn`: modules and parameters that hold others."""

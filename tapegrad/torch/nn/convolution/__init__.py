@@ -1,0 +1,1 @@
+"""`torch.nn`: convolutions, and the sliding blocks that they see."""

@@ -1,0 +1,626 @@
+"""Convolutions and transposed convolutions, of one to three dimensions.
+
+Knows PyTorch's parameters and checks. Must not know how convolutions are computed or
+differentiated (`_rules.convolution`), nor modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._rules.convolution import Kernel, convolve, spread
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn.convolution.dtypes import check_dtypes, check_dtypes_transposed
+from tapegrad.torch.nn.memory_format import keeps_channels_last
+
+Moves = tuple[int, ...]
+
+
+# --- Checks -------------------------------------------------------------------------------------
+
+
+def _numbers(given: Sizes, count: int, name: str, dims: int) -> tuple[int, ...]:
+    """A parameter as one number for each of the spatial axes of the weight.
+
+    dims: of the function that was called, for which a number stands.
+    """
+    if isinstance(given, (tuple, list)):
+        found = [int(number) for number in given]
+        if len(found) == 1:
+            found *= count
+    else:
+        found = [int(given)] * dims
+    if len(found) != count:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {count} values to match "
+            f"the convolution dimensions, but got {name}={found}"
+        )
+    return tuple(found)
+
+
+def _check_moves(
+    stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int
+) -> None:
+    if min(padding, default=0) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+
+
+def _check_groups(weight: Value, groups: int) -> None:
+    shape = list(weight.shape)
+    if shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
+            f"got weight of size {shape} instead"
+        )
+    if shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size [{shape}] instead"
+        )
+
+
+def _check_bias(weight: Value, bias: Value, channels: int) -> None:
+    if bias is not None and tuple(bias.shape) != (channels,):
+        raise RuntimeError(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
+            f"{channels} elements, but got bias of size {list(bias.shape)} instead"
+        )
+
+
+def _check_channels(given: str, weight: Value, input: Value, channels: int) -> None:
+    if input.shape[1] != channels:
+        raise RuntimeError(
+            f"Given {given}, weight of size {list(weight.shape)}, expected input"
+            f"{list(input.shape)} to have {channels} channels, but got {input.shape[1]} channels "
+            "instead"
+        )
+
+
+def _sides(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def _check_fits(input: Value, weight: Value, kernel: Kernel) -> None:
+    padded = [
+        size + before + after
+        for size, before, after in zip(input.shape[2:], kernel.before, kernel.after, strict=True)
+    ]
+    covered = [
+        apart * (width - 1) + 1
+        for width, apart in zip(weight.shape[2:], kernel.dilation, strict=True)
+    ]
+    if any(size < width for size, width in zip(padded, covered, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({_sides(padded)}). Kernel size: "
+            f"({_sides(covered)}). Kernel size can't be greater than actual input size"
+        )
+
+
+def _as_batch(input: Value, dims: int, name: str) -> Value:
+    """The input with an axis of examples."""
+    rank = len(input.shape)
+    if rank not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(input.shape)}"
+        )
+    return input if rank == dims + 2 else np.expand_dims(input, 0)
+
+
+# --- Operations ---------------------------------------------------------------------------------
+
+
+def _label(input: TensorLike, *_rest: Any) -> str:
+    dims = _rest[-1]
+    return "SqueezeBackward1" if input.ndim == dims + 1 else "ConvolutionBackward0"
+
+
+@private(_label, name="convolution", planned=True)
+def _convolution(
+    input: Value,
+    weight: Value,
+    bias: Value,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    dims: int,
+) -> Value:
+    x = _as_batch(input, dims, f"conv{dims}d")
+    count = len(weight.shape) - 2
+    steps = _numbers(stride, count, "stride", dims)
+    apart = _numbers(dilation, count, "dilation", dims)
+    before = after = (0,) * count
+    if not isinstance(padding, str):
+        before = after = _numbers(padding, count, "padding", dims)
+    elif padding == "same":
+        if any(step != 1 for step in steps):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        total = [d * (width - 1) for d, width in zip(apart, weight.shape[2:], strict=True)]
+        before = tuple(width // 2 for width in total)
+        after = tuple(width - width // 2 for width in total)
+    elif padding != "valid":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    _check_moves(steps, before, apart, groups)
+    _check_groups(weight, groups)
+    _check_channels(f"groups={groups}", weight, x, weight.shape[1] * groups)
+    _check_bias(weight, bias, weight.shape[0])
+    kernel = Kernel(steps, before, after, apart, groups)
+    _check_fits(x, weight, kernel)
+    check_dtypes(x, weight, bias, dims)
+    out = convolve(x, weight, bias, kernel=kernel)
+    return out if x is input else np.squeeze(out, 0)
+
+
+def _check_output_padding(more: Moves, steps: Moves, apart: Moves) -> None:
+    """RuntimeError unless it is below the stride or the dilation, told of images."""
+    if all(e < step or e < d for e, step, d in zip(more, steps, apart, strict=True)):
+        return
+    parts = {"output_padding": (0, *more), "stride": (1, *steps), "dilation": (1, *apart)}
+    if len(more) > 1:
+        parts = {name: values[1:] for name, values in parts.items()}
+    axes = ("depth", "height", "width")[-max(len(more), 2) :]
+    raise RuntimeError(
+        "output padding must be smaller than either stride or dilation, but got "
+        + " ".join(
+            f"{name}_{axis}: {value}"
+            for name, values in parts.items()
+            for axis, value in zip(axes, values, strict=True)
+        )
+    )
+
+
+@private(_label, name="conv_transpose", planned=True)
+def _transposed_convolution(
+    input: Value,
+    weight: Value,
+    bias: Value,
+    stride: Sizes,
+    padding: Sizes,
+    output_padding: Sizes,
+    groups: int,
+    dilation: Sizes,
+    dims: int,
+) -> Value:
+    x = _as_batch(input, dims, f"conv_transpose{dims}d")
+    count = len(weight.shape) - 2
+    if isinstance(padding, str):
+        raise TypeError(
+            f"conv_transpose{dims}d(): argument 'padding' must be tuple of ints, not str"
+        )
+    steps = _numbers(stride, count, "stride", dims)
+    pads = _numbers(padding, count, "padding", dims)
+    more = _numbers(output_padding, count, "output_padding", dims)
+    apart = _numbers(dilation, count, "dilation", dims)
+    if min(more) < 0:
+        raise RuntimeError("negative output_padding is not supported")
+    _check_moves(steps, pads, apart, groups)
+    _check_groups(weight, groups)
+    _check_channels("transposed=1", weight, x, weight.shape[0])
+    _check_bias(weight, bias, weight.shape[1] * groups)
+    sizes = tuple(
+        (size - 1) * step - 2 * pad + d * (width - 1) + extra + 1
+        for size, step, pad, d, width, extra in zip(
+            x.shape[2:], steps, pads, apart, weight.shape[2:], more, strict=True
+        )
+    )
+    if min(sizes) < 1:
+        raise RuntimeError(
+            f"Given input size per channel: ({_sides(x.shape[2:])}). Calculated output size per "
+            f"channel: ({_sides(sizes)}). Output size is too small"
+        )
+    if x.size:
+        _check_output_padding(more, steps, apart)
+    check_dtypes_transposed(x, weight, bias, dims)
+    after = tuple(pad - extra for pad, extra in zip(pads, more, strict=True))
+    kernel = Kernel(steps, pads, after, apart, groups)
+    out = spread(x, weight, bias, kernel=kernel, sizes=sizes)
+    return out if x is input else np.squeeze(out, 0)
+
+
+# --- Functions ----------------------------------------------------------------------------------
+
+
+@register(method=False)
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Any:
+    """Convolution of signals (cross-correlation): weighted sums over windows.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    weight : Tensor
+        Of shape (out channels, channels / groups, kernel length), and of the dtype of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps between windows, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
+        keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Signals with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, 10.0]]]))
+    tensor([[21., 32.]])
+    """
+    return _convolution(input, weight, bias, stride, padding, dilation, groups, 1)
+
+
+@register(method=False)
+@keeps_channels_last
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Any:
+    """Convolution of images (cross-correlation): weighted sums over windows.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    weight : Tensor
+        Of shape (out channels, channels / groups, kernel height, kernel width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps between windows, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
+        keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Images with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return _convolution(input, weight, bias, stride, padding, dilation, groups, 2)
+
+
+@register(method=False)
+@keeps_channels_last
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Any:
+    """Convolution of volumes (cross-correlation): weighted sums over windows.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    weight : Tensor
+        Of shape (out channels, channels / groups, kernel depth, height, width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps between windows, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
+        keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Volumes with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv3d(torch.ones(1, 1, 2, 2, 3), torch.ones(1, 1, 2, 2, 2))
+    tensor([[[[[8., 8.]]]]])
+    """
+    return _convolution(input, weight, bias, stride, padding, dilation, groups, 3)
+
+
+@register(method=False)
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Any:
+    """Transposed convolution of signals: the derivative of `conv1d` by its input.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    weight : Tensor
+        Of shape (channels, out channels / groups, kernel length), and of the dtype of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps of the convolution, for all axes or for each.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis, since several sizes have convolutions of one size.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Signals with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
+    tensor([[ 1., 10.,  2., 20.]])
+    """
+    return _transposed_convolution(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, 1
+    )
+
+
+@register(method=False)
+@keeps_channels_last
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Any:
+    """Transposed convolution of images: the derivative of `conv2d` by its input.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    weight : Tensor
+        Of shape (channels, out channels / groups, kernel height, kernel width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps of the convolution, for all axes or for each.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis, since several sizes have convolutions of one size.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Images with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
+    return _transposed_convolution(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, 2
+    )
+
+
+@register(method=False)
+@keeps_channels_last
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Any:
+    """Transposed convolution of volumes: the derivative of `conv3d` by its input.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    weight : Tensor
+        Of shape (channels, out channels / groups, kernel depth, height, width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps of the convolution, for all axes or for each.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis, since several sizes have convolutions of one size.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Volumes with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 2., 1.]]]]])
+    """
+    return _transposed_convolution(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, 3
+    )
+
+
+@register(method=False)
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    transposed: bool,
+    output_padding: Sizes,
+    groups: int,
+) -> Any:
+    """The convolution, or transposed one, of as many dimensions as the weight has.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...) or (channels, ...).
+    weight : Tensor
+        As in `nn.functional.conv2d`, or, transposed, as in `nn.functional.conv_transpose2d`.
+    bias : Tensor or None
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int
+        The steps of the convolution, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}
+        As in these functions.
+    dilation : int or tuple of int
+        The steps between the elements of a window.
+    transposed : bool
+        Whether it is a transposed convolution.
+    output_padding : int or tuple of int
+        As in `nn.functional.conv_transpose2d`; else without effect.
+    groups : int
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Of the same number of dimensions, with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x, kernel = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
+    >>> torch.convolution(x, kernel, None, 1, 0, 1, False, 0, 1)
+    tensor([[[2., 2.]]])
+    """
+    dims = weight.ndim - 2
+    if transposed:
+        return _transposed_convolution(
+            input, weight, bias, stride, padding, output_padding, groups, dilation, dims
+        )
+    return _convolution(input, weight, bias, stride, padding, dilation, groups, dims)
+
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+]

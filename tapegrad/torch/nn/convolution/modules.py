@@ -1,0 +1,1084 @@
+"""Convolutions as modules, also such as learn their channels from the first input; folding.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._types import Sizes
+from tapegrad.torch.nn import init
+from tapegrad.torch.nn.convolution.folding import fold, unfold
+from tapegrad.torch.nn.convolution.functions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from tapegrad.torch.nn.module.lazy import LazyModuleMixin
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.padding.functions import pad
+from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
+
+
+class _ConvNd(Module):
+    """Base of all convolutions: weight, bias, and how the kernel moves."""
+
+    _dims: int
+    _function: Callable[..., Any]
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: tuple[int, ...] | str,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        _check(in_channels, out_channels, stride, padding, groups, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._widths_of_padding()
+        first, second = in_channels, out_channels
+        if not transposed:
+            first, second = second, first
+        given = default_float() if dtype is None else as_numpy(dtype)
+        shape = (first, second // groups, *kernel_size)
+        self.weight: Parameter = Parameter(of_value(np.empty(shape, given)))
+        if bias:
+            self.bias = Parameter(of_value(np.empty(out_channels, given)))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _widths_of_padding(self) -> tuple[int, ...]:
+        """Widths for `pad`, which begin with the last axis."""
+        widths: list[int] = []
+        for axis in reversed(range(len(self.kernel_size))):
+            if isinstance(self.padding, str):
+                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
+                total = total if self.padding == "same" else 0
+                widths += [total // 2, total - total // 2]
+            else:
+                widths += [self.padding[axis]] * 2
+        return tuple(widths)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew: uniform between -k and k, 1 / k**2 the inputs of a sum."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            inputs = math.prod(self.weight.shape[1:])
+            if inputs:
+                bound = 1 / math.sqrt(inputs)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        parts = [
+            f"{self.in_channels}, {self.out_channels}",
+            f"kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        none = (0,) * len(self.kernel_size)
+        if self.padding != none:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != (1,) * len(self.kernel_size):
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != none:
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+def _check(
+    in_channels: int,
+    out_channels: int,
+    stride: Sequence[int],
+    padding: Sequence[int] | str,
+    groups: int,
+    padding_mode: str,
+) -> None:
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if in_channels % groups:
+        raise ValueError("in_channels must be divisible by groups")
+    if out_channels % groups:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("valid", "same"):
+            words = "{'valid', 'same'}"
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {words}")
+        if padding == "same" and any(step != 1 for step in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if padding_mode not in _MODES:
+        words = "{" + ", ".join(map(repr, _MODES)) + "}"
+        raise ValueError(
+            f"padding_mode must be one of {words}, but got padding_mode={padding_mode!r}"
+        )
+
+
+# --- Convolutions -------------------------------------------------------------------------------
+
+
+class _Conv(_ConvNd):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        dims = self._dims
+        super().__init__(
+            in_channels,
+            out_channels,
+            _repeated(kernel_size, dims),
+            _repeated(stride, dims),
+            padding if isinstance(padding, str) else _repeated(padding, dims),
+            _repeated(dilation, dims),
+            False,
+            (0,) * dims,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = self._conv_forward(input, self.weight, self.bias)
+        return made
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+        x, padding = self._padded(input)
+        way = (self.stride, padding, self.dilation, self.groups)
+        return self._function(x, weight, bias, *way)
+
+    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
+        """The input padded by the padding mode, and the zeros that the convolution adds."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        padded = pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+        return padded, (0,) * self._dims
+
+
+class Conv1d(_Conv):
+    """Convolution of signals, (n, channels, length) or (channels, length).
+
+    The weight is `(out_channels, in_channels / groups, kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 5)).shape
+    torch.Size([2, 8, 5])
+    """
+
+    _dims = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        x, padding = self._padded(input)
+        return conv1d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_Conv):
+    """Convolution of images, (n, channels, height, width) or (channels, height, width).
+
+    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Conv2d(3, 8, 3, padding=1)
+    Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
+    """
+
+    _dims = 2
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        x, padding = self._padded(input)
+        return conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv3d(_Conv):
+    """Convolution of volumes, (n, channels, depth, height, width) or without n.
+
+    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Conv3d(3, 8, 2)(torch.ones(3, 2, 4, 4)).shape
+    torch.Size([8, 1, 3, 3])
+    """
+
+    _dims = 3
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        x, padding = self._padded(input)
+        return conv3d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+# --- Transposed convolutions --------------------------------------------------------------------
+
+
+class _ConvTransposeNd(_ConvNd):
+    padding: tuple[int, ...]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        dims = self._dims
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            _repeated(kernel_size, dims),
+            _repeated(stride, dims),
+            _repeated(padding, dims),
+            _repeated(dilation, dims),
+            True,
+            _repeated(output_padding, dims),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
+        way = (self.stride, self.padding, more, self.groups, self.dilation)
+        made: Tensor = self._function(input, self.weight, self.bias, *way)
+        return made
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
+        """The output padding that gives an output of this size."""
+        if output_size is None:
+            return self.output_padding
+        dims = self._dims
+        wanted = list(output_size)
+        if len(wanted) == input.ndim:
+            wanted = wanted[input.ndim - dims :]
+        if len(wanted) != dims:
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.ndim}D input, output_size must have {dims} or "
+                f"{input.ndim} elements (got {len(wanted)})"
+            )
+        given = input.shape[input.ndim - dims :]
+        least = [
+            (size - 1) * step - 2 * pad + apart * (width - 1) + 1
+            for size, step, pad, apart, width in zip(
+                given, self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+            )
+        ]
+        most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
+        if any(not a <= size <= b for a, size, b in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {least} "
+                f"to {most} (for an input of {given})"
+            )
+        return tuple(size - a for size, a in zip(wanted, least, strict=True))
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """Transposed convolution of signals, (n, channels, length) or (channels, length).
+
+    The weight is `(in_channels, out_channels / groups, kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv_transpose1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(3, 5)).shape
+    torch.Size([8, 10])
+    """
+
+    _dims = 1
+    _function = staticmethod(conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """Transposed convolution of images, (n, channels, height, width) or without n.
+
+    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv_transpose2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.ConvTranspose2d(3, 8, 3, stride=2)
+    >>> layer(torch.ones(3, 2, 2)).shape
+    torch.Size([8, 5, 5])
+    >>> layer(torch.ones(3, 2, 2), output_size=(6, 6)).shape
+    torch.Size([8, 6, 6])
+    """
+
+    _dims = 2
+    _function = staticmethod(conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """Transposed convolution of volumes, (n, channels, depth, height, width) or without n.
+
+    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv_transpose3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ConvTranspose3d(3, 8, 2)(torch.ones(3, 2, 2, 2)).shape
+    torch.Size([8, 3, 3, 3])
+    """
+
+    _dims = 3
+    _function = staticmethod(conv_transpose3d)
+
+
+# --- Windows ------------------------------------------------------------------------------------
+
+
+class Unfold(Module):
+    """Windows of images as columns.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The height and width of a window.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.unfold : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Unfold(2)(torch.ones(1, 3, 3)).shape
+    torch.Size([4, 4])
+    """
+
+    def __init__(
+        self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return made
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
+            f"stride={self.stride}"
+        )
+
+
+class Fold(Module):
+    """Images of the sums of windows given as columns.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The height and width of the images.
+    kernel_size : int or tuple of int
+        The height and width of a window.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.fold : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Fold(3, 2)(torch.ones(4, 4))
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
+    """
+
+    def __init__(
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
+        return made
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )
+
+
+Device = device | str | None
+
+
+class _LazyConv(LazyModuleMixin):
+    """Base of lazy convolutions: the channels of the first input."""
+
+    in_channels: int
+    out_channels: int
+    groups: int
+    kernel_size: tuple[int, ...]
+    transposed: bool
+    weight: Any
+    bias: Any
+    _dims: int
+
+    def _forget_sizes(self, out_channels: int, bias: bool, dtype: dtype | None) -> None:
+        """Make what was made for no channels a layer of these, without shapes."""
+        self.weight = UninitializedParameter(dtype=dtype)
+        self.out_channels = out_channels
+        if bias:
+            self.bias = UninitializedParameter(dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, once they have shapes."""
+        if self.in_channels and not self.has_uninitialized_params():
+            layer: Any = super()
+            layer.reset_parameters()
+
+    def initialize_parameters(self, input: Tensor, *_: Any, **__: Any) -> None:
+        """Take in_channels from an input, with a batch of examples or one alone.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        *_ : object
+            Without effect.
+        **__ : object
+            Without effect.
+
+        Raises
+        ------
+        ValueError
+            For channels that the groups do not divide.
+        RuntimeError
+            For an input of other dimensions.
+        """
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._channels_of(input)
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        first, second = self.in_channels, self.out_channels
+        if not self.transposed:
+            first, second = second, first
+        self.weight.materialize((first, second // self.groups, *self.kernel_size))
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _channels_of(self, input: Tensor) -> int:
+        alone = self._dims + 1
+        if input.dim() not in (alone, alone + 1):
+            raise RuntimeError(
+                f"Expected {alone}D (unbatched) or {alone + 1}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
+        return int(input.shape[input.dim() - alone])
+
+
+class _LazyPlainConv(_LazyConv):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        how = kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
+        super().__init__(0, 0, *how)
+        self._forget_sizes(out_channels, bias, dtype)
+
+
+class _LazyTransposedConv(_LazyConv):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        how = kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode
+        super().__init__(0, 0, *how, device, dtype)
+        self._forget_sizes(out_channels, bias, dtype)
+
+
+class LazyConv1d(_LazyPlainConv, Conv1d):
+    """A `Conv1d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConv1d(8, 3)
+    >>> layer(torch.ones(2, 3, 5)).shape
+    torch.Size([2, 8, 3])
+    """
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyPlainConv, Conv2d):
+    """A `Conv2d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConv2d(8, 3)
+    >>> layer(torch.ones(2, 3, 5, 5)).shape, layer
+    (torch.Size([2, 8, 3, 3]), Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1)))
+    """
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyPlainConv, Conv3d):
+    """A `Conv3d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConv3d(8, 3)
+    >>> layer(torch.ones(3, 3, 3, 3)).shape
+    torch.Size([8, 1, 1, 1])
+    """
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
+    """A `ConvTranspose1d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConvTranspose1d(8, 3)
+    >>> layer(torch.ones(2, 3, 5)).shape
+    torch.Size([2, 8, 7])
+    """
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
+    """A `ConvTranspose2d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConvTranspose2d(8, 3)
+    >>> layer(torch.ones(2, 3, 5, 5)).shape
+    torch.Size([2, 8, 7, 7])
+    """
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
+    """A `ConvTranspose3d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
+    >>> layer(torch.ones(3, 3, 3, 3)).shape
+    torch.Size([8, 5, 5, 5])
+    """
+
+    cls_to_become = ConvTranspose3d
+
+
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "Fold",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "Unfold",
+]

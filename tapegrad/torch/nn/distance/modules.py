@@ -1,0 +1,71 @@
+"""Distances as modules.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.module.module import Module
+
+
+class CosineSimilarity(Module):
+    """The cosines of the angles between vectors along a dimension.
+
+    Parameters
+    ----------
+    dim : int, default 1
+        The dimension along which vectors lie.
+    eps : float, default 1e-08
+        The least norm that vectors are divided by.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return functional.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+# --- Compared and multiplied --------------------------------------------------------------------
+
+
+class PairwiseDistance(Module):
+    """The norms of differences along the last dimension.
+
+    Parameters
+    ----------
+    p : float, default 2.0
+        The power of the norm.
+    eps : float, default 1e-06
+        Added to each difference, so that the norm has a derivative.
+    keepdim : bool, default False
+        Let the last dimension stay, with the size 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return functional.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]

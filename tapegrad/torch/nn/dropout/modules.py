@@ -1,0 +1,215 @@
+"""Dropouts as modules.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.module.module import Module
+
+
+class Dropout(Module):
+    """Elements set to 0 at random while training, with the others scaled.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of each; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Dropout(0.5).eval()
+    >>> layer(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class _Dropping(Module):
+    """Something that is dropped with probability p; ValueError unless p lies in [0, 1]."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout1d(_Dropping):
+    """Whole channels of signals set to 0 at random while training.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.dropout1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Dropout1d().eval()(torch.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropping):
+    """Whole channels of images set to 0 at random while training.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.dropout2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropping):
+    """Whole channels of volumes set to 0 at random while training.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.dropout3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropping):
+    """Dropout while training that keeps mean 0 and variance 1, for networks with selu.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped.
+    inplace : bool, default False
+        Without effect.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.alpha_dropout : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AlphaDropout()(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_Dropping):
+    """As `AlphaDropout`, of whole channels.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped.
+    inplace : bool, default False
+        Without effect.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.feature_alpha_dropout : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.FeatureAlphaDropout()(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.feature_alpha_dropout(input, self.p, self.training)
+
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]

@@ -1,0 +1,381 @@
+"""Embeddings as modules: Embedding and EmbeddingBag.
+
+Knows their parameters. Must not know how rows are looked up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn import init
+from tapegrad.torch.nn.embedding import functions as _embedding
+from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
+
+
+class _Table(Module):
+    """A matrix with a row for each number: weight (num_embeddings, embedding_dim)."""
+
+    weight: Any
+    padding_idx: int | None
+    _padding_word = "Padding_idx"
+
+    def _add_weight(
+        self, shape: tuple[int, int], given: Tensor | None, frozen: bool, dtype: dtype | None
+    ) -> None:
+        self.num_embeddings, self.embedding_dim = shape
+        if self.padding_idx is not None:
+            self.padding_idx = _embedding._row_of_padding(
+                self.padding_idx, shape[0], self._padding_word
+            )
+        if given is None:
+            self.weight = empty_parameter(shape, dtype)
+            self.weight.requires_grad_(not frozen)
+            self.reset_parameters()
+        else:
+            if list(given.shape) != list(shape):
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim"
+                )
+            self.weight = Parameter(given, requires_grad=not frozen)
+
+    def reset_parameters(self) -> None:
+        """Draw the rows from a normal distribution; that of padding is zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+def _shape_of(embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.ndim != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    return embeddings.shape[0], embeddings.shape[1]
+
+
+class Embedding(_Table):
+    """A row for each whole number.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        The number of rows.
+    embedding_dim : int
+        The size of a row.
+    padding_idx : int, optional
+        A row that gets no gradient, and starts as zeros.
+    max_norm : float, optional
+        The norm to which rows that are used are scaled down first, in place.
+    norm_type : float, default 2.0
+        The power of that norm.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+    _weight : Tensor, optional
+        The rows; drawn from a normal distribution unless given.
+    _freeze : bool, default False
+        Whether rows are not trained.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    NotImplementedError
+        For `sparse=True`.
+    AssertionError
+        For a `padding_idx` outside, and a `_weight` of another shape.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.embedding : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Embedding(10, 3)(torch.tensor([2, 0])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        _embedding._require_dense(sparse)
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        self._add_weight((num_embeddings, embedding_dim), _weight, _freeze, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _embedding.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        usual = {
+            "padding_idx": None,
+            "max_norm": None,
+            "norm_type": 2,
+            "scale_grad_by_freq": False,
+            "sparse": False,
+        }
+        words += [
+            f"{name}={getattr(self, name)}"
+            for name, value in usual.items()
+            if getattr(self, name) != value
+        ]
+        return ", ".join(words)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Any:
+        """A module with given rows.
+
+        Parameters
+        ----------
+        embeddings : Tensor
+            The rows, a matrix.
+        freeze : bool, default True
+            Whether they are not trained.
+        padding_idx : int, optional
+            A row that gets no gradient, and starts as zeros.
+        max_norm : float, optional
+            The norm to which rows that are used are scaled down first, in place.
+        norm_type : float, default 2.0
+            The power of that norm.
+        scale_grad_by_freq : bool, default False
+            Divide gradients by how often their row is used.
+        sparse : bool, default False
+            Must be False: there are no sparse tensors.
+
+        Returns
+        -------
+        Embedding
+            The module.
+
+        Raises
+        ------
+        AssertionError
+            For what is no matrix.
+        """
+        return cls(
+            *_shape_of(embeddings),
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
+
+
+class EmbeddingBag(_Table):
+    """Means, sums or maxima of bags of rows.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        The number of rows.
+    embedding_dim : int
+        The size of a row.
+    max_norm : float, optional
+        The norm to which rows that are used are scaled down first, in place.
+    norm_type : float, default 2.0
+        The power of that norm.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    mode : {"mean", "sum", "max"}, default "mean"
+        What becomes of the rows of a bag.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+    _weight : Tensor, optional
+        The rows; drawn from a normal distribution unless given.
+    include_last_offset : bool, default False
+        Whether offsets end with the end of the last bag.
+    padding_idx : int, optional
+        A row that no bag counts, and that starts as zeros.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    NotImplementedError
+        For `sparse=True`.
+    AssertionError
+        For a `padding_idx` outside, and a `_weight` of another shape.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.embedding_bag : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.EmbeddingBag(10, 3)(torch.tensor([[2, 0], [1, 1]])).shape
+    torch.Size([2, 3])
+    """
+
+    _padding_word = "padding_idx"
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        _embedding._require_dense(sparse)
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self._add_weight((num_embeddings, embedding_dim), _weight, False, dtype)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        return _embedding.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        for name, usual in (
+            ("max_norm", None),
+            ("norm_type", 2),
+            ("scale_grad_by_freq", False),
+        ):
+            if getattr(self, name) != usual:
+                words.append(f"{name}={getattr(self, name)}")
+        words.append(f"mode={self.mode!r}")
+        if self.padding_idx is not None:
+            words.append(f"padding_idx={self.padding_idx}")
+        return ", ".join(words)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Any:
+        """A module with given rows.
+
+        Parameters
+        ----------
+        embeddings : Tensor
+            The rows, a matrix.
+        freeze : bool, default True
+            Whether they are not trained.
+        max_norm : float, optional
+            The norm to which rows that are used are scaled down first, in place.
+        norm_type : float, default 2.0
+            The power of that norm.
+        scale_grad_by_freq : bool, default False
+            Divide gradients by how often their row is used.
+        mode : {"mean", "sum", "max"}, default "mean"
+            What becomes of the rows of a bag.
+        sparse : bool, default False
+            Must be False: there are no sparse tensors.
+        include_last_offset : bool, default False
+            Whether offsets end with the end of the last bag.
+        padding_idx : int, optional
+            A row that no bag counts, and that starts as zeros.
+
+        Returns
+        -------
+        EmbeddingBag
+            The module.
+
+        Raises
+        ------
+        AssertionError
+            For what is no matrix.
+        """
+        made = cls(
+            *_shape_of(embeddings),
+            _weight=embeddings,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            mode=mode,
+            sparse=sparse,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+        )
+        made.weight.requires_grad_(not freeze)
+        return made
+
+
+__all__ = ["Embedding", "EmbeddingBag"]

@@ -1,0 +1,1 @@
+"""`torch.nn`: linear layers and changes of shape."""

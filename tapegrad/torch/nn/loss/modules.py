@@ -1,0 +1,964 @@
+"""Losses as modules.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad._warning import warn
+from tapegrad.torch._rules.reducing import word_for
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.distance.modules import PairwiseDistance
+from tapegrad.torch.nn.module.module import Module
+
+# --- Losses -------------------------------------------------------------------------------------
+
+
+class _Loss(Module):
+    reduction: str
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        self.reduction = word_for(size_average, reduce, reduction)
+
+
+class _WeightedLoss(_Loss):
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class MSELoss(_Loss):
+    """Squares of `input - target`, and their mean or sum.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
+    tensor(2.5000)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.mse_loss(input, target, reduction=self.reduction)
+
+
+class L1Loss(_Loss):
+    """Absolute values of `input - target`, and their mean or sum.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
+    tensor(1.5000)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.l1_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Squares where the two differ by less than `beta`, else absolute values.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    beta : float, default 1.0
+        Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
+    tensor(0.8125)
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Squares where the two differ by at most `delta`, else absolute values.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    delta : float, default 1.0
+        Where the one form passes into the other; see `nn.functional.huber_loss`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.HuberLoss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
+    tensor(0.8125)
+    """
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.huber_loss(input, target, self.reduction, self.delta)
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
+        What is returned: the mean over all elements, with a warning, their sum, each of them, or
+        the sum over the number of examples, which is the divergence.
+    log_target : bool, default False
+        Whether targets hold logarithms.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.KLDivLoss(reduction="batchmean")
+    >>> loss(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([[0.5, 0.5]]))
+    tensor(0.1438)
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.kl_div(
+            input, target, reduction=self.reduction, log_target=self.log_target
+        )
+
+
+class NLLLoss(_WeightedLoss):
+    """The negative logarithms of the probabilities of given classes.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each class; the mean is then divided by the sum of the factors.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    ignore_index : int, default -100
+        A class whose elements do not count.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.NLLLoss()
+    >>> loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
+    tensor(0.3000)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.nll_loss(
+            input,
+            target,
+            self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """The cross entropy of logits with classes, or with probabilities of classes.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each class; the mean is then divided by the sum of the factors.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    ignore_index : int, default -100
+        A class whose elements do not count.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    label_smoothing : float, default 0.0
+        How much of the probability, between 0 and 1, is spread evenly over all classes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.CrossEntropyLoss()
+    >>> loss(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
+    tensor(0.4100)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.cross_entropy(
+            input,
+            target,
+            self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class BCELoss(_WeightedLoss):
+    """The binary cross entropy of probabilities with targets.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+    tensor(0.3993)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.binary_cross_entropy(
+            input, target, self.weight, reduction=self.reduction
+        )
+
+
+class BCEWithLogitsLoss(_Loss):
+    """As `BCELoss` of `sigmoid(input)`, without the rounding of sigmoid.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    pos_weight : Tensor, optional
+        Factors of the part of the loss that the target multiplies, which broadcast.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.4100)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.binary_cross_entropy_with_logits(
+            input,
+            target,
+            self.weight,
+            reduction=self.reduction,
+            pos_weight=self.pos_weight,
+        )
+
+
+# --- Pairs and triplets -------------------------------------------------------------------------
+
+
+class MarginRankingLoss(_Loss):
+    """Which of two ranks higher.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        How far two have to be apart so that they cost nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.margin_ranking_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.MarginRankingLoss()
+    >>> loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
+    tensor(1.)
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return functional.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class HingeEmbeddingLoss(_Loss):
+    """Distances, which should be small where the target is 1, and large where it is -1.
+
+    Parameters
+    ----------
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.hinge_embedding_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.hinge_embedding_loss(
+            input, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class CosineEmbeddingLoss(_Loss):
+    """Directions, which should be alike where the target is 1, and not where it is -1.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        The largest cosine of unlike vectors that costs nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.cosine_embedding_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.CosineEmbeddingLoss()
+    >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
+    tensor(0.2929)
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return functional.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """Vectors that should be nearer to a positive than to a negative.
+
+    Parameters
+    ----------
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    p : float, default 2.0
+        The power of the norm.
+    eps : float, default 1e-06
+        Added to each difference, so that the norm has a derivative.
+    swap : bool, default False
+        Count the distance of positive and negative where it is the smaller one.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Raises
+    ------
+    ValueError
+        Unless `margin` is positive.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.triplet_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
+    >>> torch.nn.TripletMarginLoss()(at, near, far)
+    tensor(1.0000)
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_margin("TripletMarginLoss", margin)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return functional.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """As `TripletMarginLoss`, with a distance of your own.
+
+    Parameters
+    ----------
+    distance_function : callable, optional
+        The distances of two tensors of vectors; `PairwiseDistance()` unless given.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    swap : bool, default False
+        Count the distance of positive and negative where it is the smaller one.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Raises
+    ------
+    ValueError
+        Unless `margin` is positive.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.triplet_margin_with_distance_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
+    >>> torch.nn.TripletMarginWithDistanceLoss(margin=2.0)(at, near, far)
+    tensor(2.0000)
+    """
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Any] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        _check_margin("TripletMarginWithDistanceLoss", margin)
+        self.distance_function: Any = distance_function or PairwiseDistance()
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return functional.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+def _check_margin(word: str, margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"{word}: expected margin to be greater than 0, got {margin} instead")
+
+
+# --- Classes ------------------------------------------------------------------------------------
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """How far scores of other classes come within a margin of that of the right class.
+
+    Parameters
+    ----------
+    p : {1, 2}, default 1
+        The power.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    weight : Tensor, optional
+        A factor for each class.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Raises
+    ------
+    ValueError
+        For another `p`, and a `weight` that is no vector.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multi_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
+    tensor(0.1667)
+    """
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D "
+                "instead"
+            )
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.multi_margin_loss(
+            input,
+            target,
+            p=self.p,
+            margin=self.margin,
+            weight=self.weight,
+            reduction=self.reduction,
+        )
+
+
+class MultiLabelMarginLoss(_Loss):
+    """How far scores of other classes come within a margin of 1 of those of several classes.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multilabel_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
+    tensor(0.1667)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Means over classes of the binary cross entropies of logits with targets.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each class.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multilabel_soft_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.MultiLabelSoftMarginLoss()
+    >>> loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor(0.4100)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction
+        )
+
+
+class SoftMarginLoss(_Loss):
+    """Losses `log(1 + exp(-target * input))` of two classes, 1 and -1.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.soft_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]))
+    tensor(1.4100)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return functional.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+# --- Likelihoods and alignments -----------------------------------------------------------------
+
+
+class PoissonNLLLoss(_Loss):
+    """The negative logarithm of Poisson's probability of counts, up to a constant.
+
+    Parameters
+    ----------
+    log_input : bool, default True
+        Whether inputs are logarithms of means.
+    full : bool, default False
+        Add Stirling's formula for the constant, where the target is above 1.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    eps : float, default 1e-08
+        Added to the mean in the logarithm, where inputs are means.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.poisson_nll_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return functional.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """The negative logarithm of the normal density of numbers, up to a constant.
+
+    Parameters
+    ----------
+    full : bool, default False
+        Add the constant, half of log(2 pi).
+    eps : float, default 1e-06
+        The least variance that counts.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.gaussian_nll_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.tensor([2.0, 0.0]), torch.ones(2))
+    tensor(1.)
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return functional.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class CTCLoss(_Loss):
+    """Sequences of labels, at times that are not known.
+
+    Parameters
+    ----------
+    blank : int, default 0
+        The class of no label.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, each divided by the length of its target; their
+        sum; or each of them.
+    zero_infinity : bool, default False
+        Count an infinite loss, of a target too long for its sequence, as 0.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.ctc_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
+    >>> torch.nn.CTCLoss()(even, torch.tensor([[1]]), [3], [1])
+    tensor(0.2877)
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+    ) -> Tensor:
+        return functional.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )
+
+
+class NLLLoss2d(NLLLoss):
+    """The older name of `NLLLoss` for images.
+
+    Parameters
+    ----------
+    *args : object
+        Those of `NLLLoss`.
+    **kwargs : object
+        Those of `NLLLoss`, by name.
+
+    Warns
+    -----
+    FutureWarning
+        At each construction.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.NLLLoss2d()
+    NLLLoss2d()
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+            "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
+            "details.",
+            FutureWarning,
+        )
+        super().__init__(*args, **kwargs)
+
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CosineEmbeddingLoss",
+    "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss",
+    "NLLLoss2d",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]

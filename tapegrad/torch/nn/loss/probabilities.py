@@ -1,0 +1,221 @@
+"""Losses of probabilities: kl_div, and the cross entropy of two classes, also from logits.
+
+Knows PyTorch's parameters and checks. Must not know the rules (`_rules.losses`), or
+modules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import shown_value, untraced
+from tapegrad._warning import warn
+from tapegrad.torch._ops.call_plans import planned
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.elementwise.functions import _xlogy
+from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._tensor.tensor import Tensor
+
+_KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}
+
+
+@private(lambda _x, _y, word, _: _KL_LABELS.get(word, "SumBackward0"), name="kl_div")
+def _kl(input: Value, target: Value, reduction: str, log_target: bool) -> Value:
+    if input.dtype.kind in "biu" or target.dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    x, y = promoted(input, target)
+    losses = np.exp(y) * (y - x) if log_target else _xlogy(y, y) - y * x
+    if reduction == "batchmean":
+        return np.sum(losses) / (x.shape[0] if x.shape else 1)
+    return reduced(losses, reduction)
+
+
+@planned
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
+
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities, of any shape.
+    target : Tensor
+        Probabilities, or with `log_target` their logarithms.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
+        What is returned: the mean over all elements, with a warning, their sum, each of them, or
+        the sum over the number of examples, which is the divergence.
+    log_target : bool, default False
+        Whether `target` holds logarithms.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses.
+
+    Raises
+    ------
+    RuntimeError
+        For integers.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> probabilities = torch.tensor([[0.5, 0.5]])
+    >>> F.kl_div(torch.tensor([[0.25, 0.75]]).log(), probabilities, reduction="batchmean")
+    tensor(0.1438)
+    """
+    word = word_for(size_average, reduce, reduction)
+    if word == "mean":
+        warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+            "major release.",
+        )
+    return _kl(input, target, word, log_target)
+
+
+@private("BinaryCrossEntropyBackward0")
+def _binary(input: Value, target: Value, weight: Value, reduction: str) -> Value:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size (torch.Size({list(target.shape)})) that is different to the "
+            f"input size (torch.Size({list(input.shape)})) is deprecated. Please ensure they have "
+            "the same size."
+        )
+    if input.dtype != target.dtype:
+        raise RuntimeError("Found dtype of target that differs from that of input")
+    value = shown_value(input)
+    if np.any((value < 0) | (value > 1)):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return _losses.BINARY.of(input, target, reduction, weight)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """The binary cross entropy of probabilities with `target`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities between 0 and 1, of any shape.
+    target : Tensor
+        What they should be, of the same shape and dtype.
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For different shapes.
+    RuntimeError
+        For different dtypes, and numbers outside of 0 and 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+    tensor(0.3993)
+    """
+    return _binary(input, target, weight, word_for(size_average, reduce, reduction))
+
+
+@private("BinaryCrossEntropyWithLogitsBackward0", planned=True)
+def _with_logits(
+    input: Value, target: Value, weight: Value, pos_weight: Value, reduction: str
+) -> Value:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Target size (torch.Size({list(target.shape)})) must be the same as input size "
+            f"(torch.Size({list(input.shape)}))"
+        )
+    x, y = promoted(input, target)
+    params = {} if pos_weight is None else {"pos_weight": untraced(pos_weight)}
+    return _losses.WITH_LOGITS.of(x, y, reduction, weight, **params)
+
+
+@planned
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Any:
+    """As `binary_cross_entropy` of `sigmoid(input)`, without the rounding of sigmoid.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits, of any shape.
+    target : Tensor
+        Probabilities, of the same shape.
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    pos_weight : Tensor, optional
+        Factors of the part of the loss that `target` multiplies, which broadcast.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For different shapes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.4100)
+    """
+    word = word_for(size_average, reduce, reduction)
+    return _with_logits(input, target, weight, pos_weight, word)
+
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"]

@@ -1,0 +1,1 @@
+"""`torch.nn`: `Module`: its attributes, hooks, calls, state."""

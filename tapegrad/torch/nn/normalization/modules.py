@@ -1,0 +1,1017 @@
+"""Normalizations as modules, also such as learn their features from the first input.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._warning import warn
+from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.nn import init
+from tapegrad.torch.nn.module.factory import empty_parameter, filled
+from tapegrad.torch.nn.module.lazy import LazyModuleMixin
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.normalization import functions as _normalizing
+from tapegrad.torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+Shape = int | Sequence[int]
+
+
+class _Affine(Module):
+    """A module that may have a weight, of ones at first, and a bias, of zeros."""
+
+    def _add_affine(
+        self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: dtype | None
+    ) -> None:
+        self.register_parameter("weight", empty_parameter(shape, dtype) if weight else None)
+        self.register_parameter("bias", empty_parameter(shape, dtype) if bias else None)
+
+    def _affine_parts(self) -> tuple[Any, Any]:
+        """The weight and the bias, as a rule without a search through all tables."""
+        known = self._parameters
+        try:
+            return known["weight"], known["bias"]
+        except KeyError:  # replaced by tensors that are no parameters
+            return self.weight, self.bias
+
+    def _reset_affine(self) -> None:
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class _NormBase(_Affine):
+    """Base of batch and instance norms: running statistics.
+
+    The buffers are running_mean, running_var and num_batches_tracked, or None without
+    track_running_stats.
+    """
+
+    _version = 2  # the first had no num_batches_tracked
+    _ranks: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        self._add_affine((num_features,), affine, affine and bias, dtype)
+        running = (filled((num_features,), value, dtype) for value in (0, 1))
+        mean, variance = running if track_running_stats else (None, None)
+        count = of_value(np.zeros((), np.int64)) if track_running_stats else None
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", variance)
+        self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
+
+    def _running(self) -> tuple[Any, Any, Any]:
+        """The running mean and variance, and the number of batches."""
+        known = self._buffers
+        try:
+            return known["running_mean"], known["running_var"], known["num_batches_tracked"]
+        except KeyError:  # replaced by what is no buffer
+            return self.running_mean, self.running_var, self.num_batches_tracked
+
+    def reset_running_stats(self) -> None:
+        """Start the running statistics anew."""
+        if self.track_running_stats:
+            with no_grad():
+                self.running_mean.zero_()
+                self.running_var.fill_(1)
+                self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Start everything anew."""
+        self.reset_running_stats()
+        self._reset_affine()
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in self._ranks:
+            words = " or ".join(f"{rank}D" for rank in self._ranks)
+            raise ValueError(f"expected {words} input (got {input.dim()}D input)")
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        version, path = local_metadata.get("version"), f"{prefix}num_batches_tracked"
+        if self.track_running_stats and (version is None or version < 2):
+            count = self.num_batches_tracked
+            state_dict.setdefault(
+                path, of_value(np.zeros((), np.int64)) if count is None else count
+            )
+        super()._load_from_state_dict(
+            *(state_dict, prefix, local_metadata, strict),
+            *(missing_keys, unexpected_keys, error_msgs),
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_NormBase):
+    """Each channel with mean 0 and variance 1 over the batch: `nn.functional.batch_norm`.
+
+    While training, with the statistics of the batch, towards which the running ones move by
+    `momentum` (None: they are the means over all batches); in evaluation by the running ones.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        part = 0.0 if self.momentum is None else self.momentum
+        mean, variance, counter = self._running()
+        if self.training and self.track_running_stats and counter is not None:
+            _normalizing.count_batch(counter)
+            if self.momentum is None:
+                part = 1.0 / float(counter)
+        by_batch = self.training or (mean is None and variance is None)
+        used = not self.training or self.track_running_stats
+        return _normalizing.batch_norm(
+            input,
+            mean if used else None,
+            variance if used else None,
+            *self._affine_parts(),
+            by_batch,
+            part,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels) or with a length.
+
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]]))
+    tensor([[-1.0000],
+            [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
+    """
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width).
+
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels, depth, height, width).
+
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    _ranks = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    """Each channel of each example with mean 0 and variance 1: `nn.functional.instance_norm`."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            paths = [prefix + name for name in ("running_mean", "running_var")]
+            found = [path for path in paths if path in state_dict]
+            if found:
+                error_msgs.append(_running(found, type(self).__name__))
+            for path in found:
+                del state_dict[path]
+        super()._load_from_state_dict(
+            *(state_dict, prefix, local_metadata, strict),
+            *(missing_keys, unexpected_keys, error_msgs),
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        channels = input.ndim - self._ranks[0]
+        if input.shape[channels] != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={channels} to match num_features "
+                    f"({self.num_features}), but got: {input.shape[channels]}."
+                )
+            warn(
+                f"input's size at dim={channels} does not match num_features. You can silence "
+                "this warning by not passing in num_features, which is not used because "
+                "affine=False"
+            )
+        whole: Any = input if channels else input.unsqueeze(0)
+        part = 0.0 if self.momentum is None else self.momentum
+        out = _normalizing.instance_norm(
+            whole,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            part,
+            self.eps,
+        )
+        return out if channels else out.squeeze(0)
+
+
+def _running(paths: list[str], name: str) -> str:
+    """Message about statistics that an older version saved, and this module does not track."""
+    listed = " and ".join(f'"{path}"' for path in paths)
+    return (
+        f"Unexpected running stats buffer(s) {listed} for {name} with track_running_stats=False. "
+        "If state_dict is a checkpoint saved before 0.4.0, this may be expected because "
+        f"{name} does not track running stats by default since 0.4.0. Please remove these keys "
+        "from state_dict. If the running stats are actually needed, instead set "
+        f"track_running_stats=True in {name} to enable them. See the documentation of {name} for "
+        "details."
+    )
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Channels of each example with mean 0 and variance 1, of (n, channels, length) or without n.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default False
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default False
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
+    tensor([[-1.0000,  1.0000]])
+    """
+
+    _ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Channels of each example with mean 0 and variance 1, of images with or without n.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default False
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default False
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    _ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Channels of each example with mean 0 and variance 1, of volumes with or without n.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default False
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default False
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    _ranks = (4, 5)
+
+
+def _sizes(normalized_shape: Shape) -> tuple[int, ...]:
+    if isinstance(normalized_shape, numbers.Integral):
+        return (int(normalized_shape),)
+    return tuple(normalized_shape)  # type: ignore[arg-type]
+
+
+class LayerNorm(_Affine):
+    """The last dimensions with mean 0 and variance 1 together.
+
+    Parameters
+    ----------
+    normalized_shape : int or sequence of int
+        The sizes of these dimensions.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    elementwise_affine : bool, default True
+        Whether there is a weight and a bias, of this shape.
+    bias : bool, default True
+        Whether there is a bias, if `elementwise_affine`.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.layer_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0], [5.0, 9.0]]))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        affine = elementwise_affine
+        self._add_affine(self.normalized_shape, affine, affine and bias, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
+        self._reset_affine()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _normalizing.layer_norm(
+            input, self.normalized_shape, *self._affine_parts(), self.eps
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(_Affine):
+    """The last dimensions divided by the root of their mean square.
+
+    Parameters
+    ----------
+    normalized_shape : int or sequence of int
+        The sizes of these dimensions.
+    eps : float, optional
+        Added to the mean square; the machine epsilon of the dtype unless given.
+    elementwise_affine : bool, default True
+        Whether there is a weight, of this shape.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.rms_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RMSNorm(2)(torch.tensor([1.0, 7.0]))
+    tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        shape = self.normalized_shape
+        weight = empty_parameter(shape, dtype) if elementwise_affine else None
+        self.register_parameter("weight", weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _normalizing.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(_Affine):
+    """Groups of channels of each example with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    num_groups : int
+        Into how many groups the channels are split.
+    num_channels : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.group_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 9.0]]))
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
+           grad_fn=<NativeGroupNormBackward0>)
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        require_cpu(device)
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self._add_affine((num_channels,), affine, affine and bias, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
+        self._reset_affine()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """Each element divided by a power of its neighbours' mean square over channels.
+
+    Parameters
+    ----------
+    size : int
+        The number of channels over which squares are summed.
+    alpha : float, default 0.0001
+        The factor of the mean of the squares.
+    beta : float, default 0.75
+        The power.
+    k : float, default 1.0
+        The term that is added to it.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.local_response_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+    torch.Size([1, 4, 3])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _normalizing.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+Device = device | str | None
+
+
+class _LazyNorm(LazyModuleMixin):
+    """Base of lazy norms: the channels of the first input."""
+
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = of_value(np.zeros((), np.int64))
+
+    def reset_parameters(self) -> None:
+        """Start everything anew, once it has shapes."""
+        if self.num_features and not self.has_uninitialized_params():
+            layer: Any = super()
+            layer.reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Take num_features from an input.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        """
+        known = not self.has_uninitialized_params()
+        self.num_features = int(input.shape[1])
+        if known:  # from a state
+            return
+        for value in (self.weight, self.bias, self.running_mean, self.running_var):
+            if value is not None:
+                value.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+    """A `BatchNorm1d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyBatchNorm1d()
+    >>> layer(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+    """A `BatchNorm2d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyBatchNorm2d()
+    >>> layer(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """A `BatchNorm3d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyBatchNorm3d()
+    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+    """An `InstanceNorm1d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyInstanceNorm1d()
+    >>> layer(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+    """An `InstanceNorm2d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyInstanceNorm2d()
+    >>> layer(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """An `InstanceNorm3d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyInstanceNorm3d()
+    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    cls_to_become = InstanceNorm3d
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """The older name of `LocalResponseNorm`, of images (n, channels, height, width).
+
+    Parameters
+    ----------
+    size : int
+        The number of channels over which squares are summed.
+    alpha : float, default 0.0001
+        The factor of the mean of the squares.
+    beta : float, default 0.75
+        The power.
+    k : float, default 1
+        The term that is added to it.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
+    torch.Size([1, 4, 3, 3])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "CrossMapLRN2d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LocalResponseNorm",
+    "RMSNorm",
+]

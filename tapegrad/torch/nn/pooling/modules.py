@@ -1,0 +1,784 @@
+"""Poolings as modules.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad._core.types import Function
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Sizes
+from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.pooling import functions as _pooling
+from tapegrad.torch.nn.pooling import maxima as _max_pooling
+
+# --- Maxima -------------------------------------------------------------------------------------
+
+
+class _MaxPool(Module):
+    _pool: Function
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride: Sizes = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """Maxima over windows of signals, (n, channels, length) or (channels, length).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    return_indices : bool, default False
+        Return also where the maxima are.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
+
+    _pool = staticmethod(_max_pooling.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """Maxima over windows of images, (n, channels, height, width) or (channels, height, width).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    return_indices : bool, default False
+        Return also where the maxima are.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+
+    _pool = staticmethod(_max_pooling.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """Maxima over windows of volumes, (n, channels, depth, height, width) or without n.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    return_indices : bool, default False
+        Return also where the maxima are.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
+
+    _pool = staticmethod(_max_pooling.max_pool3d)
+
+
+class _MaxUnpool(Module):
+    _dims: int
+    _unpool: Function
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes = None, padding: Sizes = 0) -> None:
+        super().__init__()
+        self.kernel_size: tuple[int, ...] = _repeated(kernel_size, self._dims)
+        self.stride: tuple[int, ...] = _repeated(
+            kernel_size if stride is None else stride, self._dims
+        )
+        self.padding: tuple[int, ...] = _repeated(padding, self._dims)
+
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
+        return self._unpool(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Zeros but for the maxima that `MaxPool1d` found, which stand where they were.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_unpool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
+    >>> torch.nn.MaxUnpool1d(2)(*pool(torch.tensor([[1.0, 3.0, 7.0, 5.0]])))
+    tensor([[0., 3., 7., 0.]])
+    """
+
+    _dims = 1
+    _unpool = staticmethod(_max_pooling.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Zeros but for the maxima that `MaxPool2d` found, which stand where they were.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_unpool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
+    >>> torch.nn.MaxUnpool2d(2)(*pool(torch.arange(4.0).reshape(1, 2, 2)))
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
+
+    _dims = 2
+    _unpool = staticmethod(_max_pooling.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Zeros but for the maxima that `MaxPool3d` found, which stand where they were.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_unpool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
+    >>> torch.nn.MaxUnpool3d(2)(*pool(torch.arange(8.0).reshape(1, 2, 2, 2)))
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
+
+    _dims = 3
+    _unpool = staticmethod(_max_pooling.max_unpool3d)
+
+
+class _Fractional(Module):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        _max_pooling.refuse_fractional(type(self).__name__)
+
+
+class FractionalMaxPool2d(_Fractional):
+    """Maxima over windows drawn at random, which are not implemented.
+
+    Parameters
+    ----------
+    *args : object
+        Those of PyTorch's class.
+    **kwargs : object
+        Those of PyTorch's class.
+
+    Raises
+    ------
+    NotImplementedError
+        Always: its windows are drawn by a generator that NumPy has not.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> try:
+    ...     torch.nn.FractionalMaxPool2d(2, output_size=1)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
+    """
+
+
+class FractionalMaxPool3d(_Fractional):
+    """Maxima over windows drawn at random, which are not implemented.
+
+    Parameters
+    ----------
+    *args : object
+        Those of PyTorch's class.
+    **kwargs : object
+        Those of PyTorch's class.
+
+    Raises
+    ------
+    NotImplementedError
+        Always: its windows are drawn by a generator that NumPy has not.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> try:
+    ...     torch.nn.FractionalMaxPool3d(2, output_size=1)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
+    """
+
+
+# --- Averages -----------------------------------------------------------------------------------
+
+
+class AvgPool1d(Module):
+    """Means over windows of signals, (n, channels, length) or (channels, length).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.avg_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size: tuple[int, ...] = _repeated(kernel_size, 1)
+        self.stride: tuple[int, ...] = _repeated(kernel_size if stride is None else stride, 1)
+        self.padding: tuple[int, ...] = _repeated(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _pooling.avg_pool1d(
+            *(input, self.kernel_size, self.stride, self.padding),
+            *(self.ceil_mode, self.count_include_pad),
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(Module):
+    _pool: Function
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride: Sizes = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(
+            *(input, self.kernel_size, self.stride, self.padding),
+            *(self.ceil_mode, self.count_include_pad, self.divisor_override),
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPool):
+    """Means over windows of images, (n, channels, height, width) or (channels, height, width).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+    divisor_override : int, optional
+        What the sums are divided by, in place of the number of elements.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.avg_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+
+    _pool = staticmethod(_pooling.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """Means over windows of volumes, (n, channels, depth, height, width) or without n.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+    divisor_override : int, optional
+        What the sums are divided by, in place of the number of elements.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.avg_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
+
+    _pool = staticmethod(_pooling.avg_pool3d)
+
+
+class _LPPool(Module):
+    _pool: Function
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """Norms of windows of signals: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.lp_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
+    tensor([[ 5., 10.]])
+    """
+
+    _pool = staticmethod(_pooling.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """Norms of windows of images: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.lp_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 4, 4))
+    tensor([[[2., 2.],
+             [2., 2.]]])
+    """
+
+    _pool = staticmethod(_pooling.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """Norms of windows of volumes: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.lp_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 2, 2, 2))
+    tensor([[[[2.8284]]]])
+    """
+
+    _pool = staticmethod(_pooling.lp_pool3d)
+
+
+# --- Adaptive windows ---------------------------------------------------------------------------
+
+
+class _AdaptiveAvgPool(Module):
+    _pool: Function
+
+    def __init__(self, output_size: Sizes) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Means over as many windows of signals as wanted.
+
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_avg_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
+
+    _pool = staticmethod(_pooling.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Means over as many windows of images as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_avg_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[7.5000]]])
+    """
+
+    _pool = staticmethod(_pooling.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Means over as many windows of volumes as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_avg_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
+
+    _pool = staticmethod(_pooling.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPool(Module):
+    _pool: Function
+
+    def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Maxima over as many windows of signals as wanted.
+
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_max_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
+
+    _pool = staticmethod(_max_pooling.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Maxima over as many windows of images as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_max_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[15.]]])
+    """
+
+    _pool = staticmethod(_max_pooling.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Maxima over as many windows of volumes as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_max_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
+
+    _pool = staticmethod(_max_pooling.adaptive_max_pool3d)
+
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+]

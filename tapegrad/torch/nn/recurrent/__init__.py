@@ -1,0 +1,1 @@
+"""`torch.nn`: recurrent networks, and sequences of several lengths."""

@@ -36,7 +36,6 @@ class dtype:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.float32.itemsize, torch.float32.is_complex
     (4, False)
     """
@@ -228,7 +227,6 @@ def get_default_dtype() -> dtype:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.get_default_dtype()
     torch.float32
     """
@@ -250,7 +248,6 @@ def set_default_dtype(d: object) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.tensor([1.0]).dtype
     torch.float64
@@ -363,7 +360,6 @@ class Size(tuple[int, ...]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.Size([2, 3]).numel()
     6
     """
@@ -418,7 +414,6 @@ class device:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.device("cpu")
     device(type='cpu')
     """
@@ -485,7 +480,6 @@ class layout(_Named):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.zeros(2).layout
     torch.strided
     """
@@ -503,7 +497,6 @@ class memory_format(_Named):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.channels_last
     torch.channels_last
     """
@@ -540,7 +533,6 @@ class finfo:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.finfo(torch.float32).bits
     32
     """
@@ -584,7 +576,6 @@ class iinfo:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.iinfo(torch.int8).max
     127
     """

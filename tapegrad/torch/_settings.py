@@ -27,7 +27,6 @@ def set_num_threads(num: int) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.set_num_threads(torch.get_num_threads())
     """
     if num <= 0 or not isinstance(num, int):
@@ -50,7 +49,6 @@ def get_num_threads() -> int:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.get_num_threads() > 0
     True
     """
@@ -67,7 +65,6 @@ def set_num_interop_threads(num: int) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.set_num_interop_threads(1)
     """
 
@@ -82,7 +79,6 @@ def get_num_interop_threads() -> int:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.get_num_interop_threads()
     1
     """
@@ -101,7 +97,6 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.use_deterministic_algorithms(False)
     """
     _deterministic.update(mode=bool(mode), warn_only=bool(warn_only))
@@ -122,7 +117,6 @@ def are_deterministic_algorithms_enabled() -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.are_deterministic_algorithms_enabled()
     False
     """
@@ -144,7 +138,6 @@ def set_float32_matmul_precision(precision: str) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
@@ -161,7 +154,6 @@ def get_float32_matmul_precision() -> str:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.get_float32_matmul_precision()
     'highest'
     """

@@ -62,6 +62,7 @@ TOWER = (
     "torch._rules",
     "torch._tensor",
     "torch.return_types",
+    "torch._docstrings",
     "torch._ops",
     "torch._engine",
     "torch.random",

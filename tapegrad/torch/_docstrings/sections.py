@@ -313,33 +313,38 @@ _SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
 
 def complete() -> None:
     """Complete the docstrings of the public names of all modules, and of their members."""
-    modules = [module for name, module in sys.modules.items() if name.startswith(_ROOMS)]
-    done: set[int] = set()
-    for module in modules:
+    seen: set[int] = set()
+    for module in [module for name, module in sys.modules.items() if _is_here(name)]:
         for name in getattr(module, "__all__", ()):
-            for member, signature in _members(getattr(module, name, None)):
-                if id(member) not in done and member.__doc__:
-                    done.add(id(member))
+            for member, signature in _members(getattr(module, name, None), seen):
+                if member.__doc__ and member.__doc__ not in _COMPLETED:
                     member.__doc__ = _completed_by_tables(member, signature)
 
 
-def _members(found: Any) -> Iterator[tuple[Any, Callable[..., Any] | None]]:
+def _is_here(module: str) -> bool:
+    return f"{module}.".startswith(_ROOMS)
+
+
+def _is_no_operation(found: Any) -> bool:
+    return not found.__module__.removeprefix(_ROOMS).startswith(_OF_OPERATIONS)
+
+
+def _members(found: Any, seen: set[int]) -> Iterator[tuple[Any, Callable[..., Any] | None]]:
     """A function, or a class and what it has of functions, each with what has its signature."""
-    if not getattr(found, "__module__", "").startswith(_ROOMS):
+    if id(found) in seen or not _is_here(getattr(found, "__module__", "")):
         return
-    if found.__module__.removeprefix(_ROOMS).startswith(_OF_OPERATIONS):
-        return
-    if isinstance(found, FunctionType):
+    seen.add(id(found))
+    if isinstance(found, FunctionType) and _is_no_operation(found):
         yield found, found
     elif isinstance(found, type):
-        makers = [found.__init__, found.__new__]  # type: ignore[misc]
-        yield found, next((maker for maker in makers if isinstance(maker, FunctionType)), None)
-        for kind in found.__mro__:
-            if kind.__module__.startswith(_ROOMS):
-                for name, member in vars(kind).items():
-                    body = getattr(member, "__func__", member)
-                    if isinstance(body, FunctionType) and not name.startswith("_"):
-                        yield body, body
+        if _is_no_operation(found):
+            makers = [found.__init__, found.__new__]  # type: ignore[misc]
+            yield found, next((make for make in makers if isinstance(make, FunctionType)), None)
+        for name, member in vars(found).items():
+            if not name.startswith("_"):
+                yield from _members(getattr(member, "__func__", member), seen)
+        for kind in found.__bases__:
+            yield from _members(kind, seen)
 
 
 def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> str:

@@ -50,7 +50,6 @@ class autocast:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> with torch.autocast("cpu", enabled=False):
     ...     (torch.ones(2) * 2).dtype
     torch.float32
@@ -113,7 +112,6 @@ class GradScaler:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> scaler = torch.amp.GradScaler(enabled=False)
     >>> scaler.scale(torch.tensor(2.0))
     tensor(2.)
@@ -240,7 +238,6 @@ def custom_fwd(fwd: Function | None = None, **_: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.amp.custom_fwd(device_type="cuda")(abs) is abs
     True
     """
@@ -264,7 +261,6 @@ def custom_bwd(bwd: Function | None = None, **_: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.amp.custom_bwd(device_type="cuda")(abs) is abs
     True
     """
@@ -290,7 +286,6 @@ def is_autocast_available(device_type: str) -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.amp.is_autocast_available("cuda")
     False
     """

@@ -91,7 +91,6 @@ class emit_nvtx(Block[Any]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
     ...     torch.ones(2).sum()
     tensor(2.)
@@ -130,8 +129,6 @@ class emit_nvtx(Block[Any]):
 class EnforceUnique:
     """Raises RuntimeError for a key that was seen before.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler import EnforceUnique
     >>> unique = EnforceUnique()
     >>> unique.see(1, "add")
@@ -186,11 +183,6 @@ LAUNCHES = """
 def load_nvprof(path: str) -> EventList:
     """The ranges in a file of nvprof, which `nvprof -o` wrote, each with its kernels.
 
-    Parameters
-    ----------
-    path : path
-        The file, an SQLite database.
-
     Returns
     -------
     EventList
@@ -212,11 +204,6 @@ def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
     """The ranges in a file of nvprof in order of time, in microseconds.
 
     A kernel belongs to every range within which it was launched.
-
-    Parameters
-    ----------
-    path : path
-        The file, an SQLite database.
 
     Returns
     -------

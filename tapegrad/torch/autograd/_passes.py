@@ -40,16 +40,8 @@ def backward(
         What is differentiated.
     grad_tensors : Tensor or sequence of Tensor or None, default None
         The cotangent of each, of its shape; None, which is 1, for a tensor of one element.
-    retain_graph : bool, optional
-        Keep the values that the graph holds, for another pass; by default as `create_graph`.
-    create_graph : bool, default False
-        Make the gradients differentiable.
     grad_variables : Tensor or sequence of Tensor, optional
         The old name of `grad_tensors`.
-    inputs : Tensor or sequence of Tensor, optional
-        Add to the `grad` of these tensors alone; those that are no leaves retain it from then on.
-    retain_variables : bool, optional
-        The old name of `retain_graph`.
 
     Returns
     -------
@@ -74,7 +66,6 @@ def backward(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.backward((x * x).sum())
     >>> x.grad
@@ -120,14 +111,6 @@ def _backward(
     ----------
     gradient : Tensor, optional
         The cotangent of this tensor, of its shape; 1 for one element if it is left out.
-    retain_graph : bool, optional
-        Keep the values that the graph holds, for another pass; by default as `create_graph`.
-    create_graph : bool, default False
-        Make the gradients differentiable.
-    inputs : Tensor or sequence of Tensor, optional
-        Add to the `grad` of these tensors alone; those that are no leaves retain it from then on.
-    retain_variables : bool, optional
-        The old name of `retain_graph`.
 
     Returns
     -------
@@ -146,7 +129,6 @@ def _backward(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> (x**2).backward()
     >>> x.grad
@@ -200,8 +182,6 @@ def grad(
         By what; leaves, or tensors that were computed on the way.
     grad_outputs : Tensor or sequence of Tensor or None, default None
         The cotangent of each output, of its shape; None, which is 1, for one element.
-    retain_graph : bool, optional
-        Keep the values that the graph holds, for another pass; by default as `create_graph`.
     create_graph : bool, default False
         Make the results differentiable.
     only_inputs : bool, default True
@@ -237,7 +217,6 @@ def grad(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
     >>> torch.autograd.grad(slope, x)

@@ -54,7 +54,6 @@ def make_dot(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> print(torch.autograd.graph.make_dot((x * x).sum(), {"x": x}).count("->"))
     5

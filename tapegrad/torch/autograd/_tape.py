@@ -284,7 +284,6 @@ def tape(tensors: Tree | Callable[[], Tree], params: Any = None) -> TapeView:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.ones(3, requires_grad=True)
     >>> view = torch.autograd.graph.tape((w * w).sum(), {"w": w})
     >>> for row in view.run():

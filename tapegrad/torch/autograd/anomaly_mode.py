@@ -312,11 +312,6 @@ class detect_anomaly(_modes.Manager):
     Where a backward pass raises, a warning tells where the forward call was made, and which call
     first had a NaN or an infinity in its result.
 
-    Parameters
-    ----------
-    check_nan : bool, default True
-        Raise RuntimeError in a backward pass for a NaN in a gradient.
-
     Warns
     -----
     UserWarning
@@ -328,7 +323,6 @@ class detect_anomaly(_modes.Manager):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> x = torch.tensor(-1.0, requires_grad=True)
     >>> with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
@@ -372,8 +366,6 @@ class set_detect_anomaly(Block[Any]):
     ----------
     mode : bool
         Whether it is on.
-    check_nan : bool, default True
-        Raise RuntimeError in a backward pass for a NaN in a gradient.
 
     See Also
     --------
@@ -381,7 +373,6 @@ class set_detect_anomaly(Block[Any]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(-1.0, requires_grad=True)
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
     ...     x.sqrt().backward()
@@ -414,7 +405,6 @@ def is_anomaly_enabled() -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.is_anomaly_enabled()
     False
     """
@@ -431,7 +421,6 @@ def is_anomaly_check_nan_enabled() -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.is_anomaly_check_nan_enabled()
     True
     """

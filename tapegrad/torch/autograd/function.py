@@ -31,7 +31,6 @@ class FunctionCtx:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Power(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x, exponent):
@@ -166,9 +165,6 @@ def _check_tensors(text: str, args: tuple[object, ...]) -> None:
 class BackwardCFunction(FunctionNode, FunctionCtx):
     """The node of a call of a Function; each Function has a subclass named after it.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -242,7 +238,6 @@ class FunctionMeta(type):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> isinstance(torch.autograd.Function, torch.autograd.function.FunctionMeta)
     True
     """
@@ -281,7 +276,6 @@ class Function(metaclass=FunctionMeta):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -362,8 +356,6 @@ class Function(metaclass=FunctionMeta):
 
         Parameters
         ----------
-        ctx : FunctionCtx
-            That of the forward.
         *grad_outputs : Tensor or None
             The gradient of each output.
 
@@ -390,8 +382,6 @@ class Function(metaclass=FunctionMeta):
 
         Parameters
         ----------
-        ctx : FunctionCtx
-            That of the forward.
         *grad_inputs : Tensor or None
             The tangent of each argument.
 
@@ -523,7 +513,6 @@ class InplaceFunction(Function):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
     True
     """
@@ -549,7 +538,6 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

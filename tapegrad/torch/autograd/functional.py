@@ -96,17 +96,8 @@ def vjp(
 
     Parameters
     ----------
-    func : callable
-        Takes the inputs, and returns a tensor or a tuple of tensors.
-    inputs : Tensor or tuple of Tensor
-        Where it is differentiated.
     v : Tensor or tuple of Tensor, optional
         Of the shapes of the outputs; may be left out for a single real number, and is 1 then.
-    create_graph : bool, default False
-        Make the results differentiable, also with respect to tensors from which the inputs were
-        computed; else they have no history.
-    strict : bool, default False
-        Raise where an output does not depend on an input; else its derivative is zero.
 
     Returns
     -------
@@ -122,7 +113,6 @@ def vjp(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -187,20 +177,6 @@ def jvp(
 ) -> tuple[Tree, Tree]:
     """The value, and the product of the Jacobian and a vector v.
 
-    Parameters
-    ----------
-    func : callable
-        Takes the inputs, and returns a tensor or a tuple of tensors.
-    inputs : Tensor or tuple of Tensor
-        Where it is differentiated.
-    v : Tensor or tuple of Tensor, optional
-        Of the shapes of the inputs; may be left out for a single real number, and is 1 then.
-    create_graph : bool, default False
-        Make the results differentiable, also with respect to tensors from which the inputs were
-        computed; else they have no history.
-    strict : bool, default False
-        Raise where an output does not depend on an input; else its derivative is zero.
-
     Returns
     -------
     tuple
@@ -219,7 +195,6 @@ def jvp(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -267,15 +242,6 @@ def vhp(
     ----------
     func : callable
         Takes the inputs, and returns a tensor of one real number.
-    inputs : Tensor or tuple of Tensor
-        Where it is differentiated.
-    v : Tensor or tuple of Tensor, optional
-        Of the shapes of the inputs; may be left out for a single real number, and is 1 then.
-    create_graph : bool, default False
-        Make the results differentiable, also with respect to tensors from which the inputs were
-        computed; else they have no history.
-    strict : bool, default False
-        Raise where an output does not depend on an input; else its derivative is zero.
 
     Returns
     -------
@@ -296,7 +262,6 @@ def vhp(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)
     (tensor(9.), tensor([ 6., 12.]))
@@ -342,15 +307,6 @@ def hvp(
     ----------
     func : callable
         Takes the inputs, and returns a tensor of one real number.
-    inputs : Tensor or tuple of Tensor
-        Where it is differentiated.
-    v : Tensor or tuple of Tensor, optional
-        Of the shapes of the inputs; may be left out for a single real number, and is 1 then.
-    create_graph : bool, default False
-        Make the results differentiable, also with respect to tensors from which the inputs were
-        computed; else they have no history.
-    strict : bool, default False
-        Raise where an output does not depend on an input; else its derivative is zero.
 
     Returns
     -------
@@ -371,7 +327,6 @@ def hvp(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)
     (tensor(9.), tensor([ 6., 12.]))
@@ -504,17 +459,6 @@ def jacobian(
 
     Parameters
     ----------
-    func : callable
-        Takes the inputs, and returns a tensor or a tuple of tensors.
-    inputs : Tensor or tuple of Tensor
-        Where it is differentiated.
-    create_graph : bool, default False
-        Make the results differentiable, also with respect to tensors from which the inputs were
-        computed; else they have no history.
-    strict : bool, default False
-        Raise where an output does not depend on an input; else its derivative is zero.
-    vectorize : bool, default False
-        All rows in one batched pass, rather than a pass for each.
     strategy : {"reverse-mode", "forward-mode"}, default "reverse-mode"
         Forward mode is cheaper for many outputs and few inputs; it needs `vectorize`.
 
@@ -542,7 +486,6 @@ def jacobian(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -733,15 +676,6 @@ def hessian(
     ----------
     func : callable
         Takes the inputs, and returns a tensor of one real number.
-    inputs : Tensor or tuple of Tensor
-        Where it is differentiated.
-    create_graph : bool, default False
-        Make the results differentiable, also with respect to tensors from which the inputs were
-        computed; else they have no history.
-    strict : bool, default False
-        Raise where an output does not depend on an input; else its derivative is zero.
-    vectorize : bool, default False
-        All rows in one batched pass, rather than a pass for each.
     outer_jacobian_strategy : {"reverse-mode", "forward-mode"}, default "reverse-mode"
         How the gradient is differentiated; "forward-mode" needs `vectorize`.
 
@@ -767,7 +701,6 @@ def hessian(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -23,7 +23,6 @@ class set_multithreading_enabled(Manager):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.grad_mode.set_multithreading_enabled(False).mode
     False
     """

@@ -57,8 +57,6 @@ def gradcheck(
 
     Parameters
     ----------
-    func : callable
-        Takes the inputs, and returns a tensor or a tuple of tensors.
     inputs : Tensor or tuple
         Those that require grad are checked, and should be float64 or complex128: in float32 the
         differences themselves are only good to a few digits.
@@ -66,29 +64,14 @@ def gradcheck(
         The step of the differences.
     atol, rtol : float, defaults 1e-5 and 1e-3
         A derivative may differ by `atol + rtol * |difference|`.
-    raise_exception : bool, default True
-        Whether a disagreement is raised; else the result is False.
-    nondet_tol : float, default 0.0
-        By how much two passes may differ.
     check_undefined_grad : bool, default True
         Also check that undefined gradients of outputs are taken.
-    check_grad_dtypes : bool, default False
-        Also check the dtypes of gradients.
-    check_batched_grad : bool, default False
-        Also check batched backward passes.
     check_batched_forward_grad : bool, default False
         Also check batched forward mode.
     check_forward_ad : bool, default False
         Check forward mode.
     check_backward_ad : bool, default True
         Check backward passes.
-    fast_mode : bool, default False
-        Check along one random direction rather than along each element.
-    masked : bool, optional
-        Ignored.
-    progress : bool or type, optional
-        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
-        (False), or a class like tqdm.
     blame : bool, default False
         Add to the error which operation of `func` is wrong, by its name, the line that calls it,
         the argument and the element; where a derivative raises, a note says whose. PyTorch's
@@ -121,7 +104,6 @@ def gradcheck(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
     True
@@ -211,8 +193,6 @@ def gradgradcheck(
 
     Parameters
     ----------
-    func : callable
-        Takes the inputs, and returns a tensor or a tuple of tensors.
     inputs : Tensor or tuple
         As in `gradcheck`.
     grad_outputs : Tensor or tuple of Tensor, optional
@@ -223,27 +203,12 @@ def gradgradcheck(
         A derivative may differ by `atol + rtol * |difference|`.
     gen_non_contig_grad_outputs : bool, default False
         Let random cotangents have gaps in memory.
-    raise_exception : bool, default True
-        Whether a disagreement is raised; else the result is False.
-    nondet_tol : float, default 0.0
-        By how much two passes may differ.
     check_undefined_grad : bool, default True
         Also check that undefined gradients are taken.
-    check_grad_dtypes : bool, default False
-        Also check the dtypes of gradients.
-    check_batched_grad : bool, default False
-        Also check batched backward passes.
     check_fwd_over_rev : bool, default False
         Differentiate the backward pass in forward mode.
     check_rev_over_rev : bool, default True
         Differentiate the backward pass by a backward pass.
-    fast_mode : bool, default False
-        Check along one random direction rather than along each element.
-    masked : bool, default False
-        Ignored.
-    progress : bool or type, optional
-        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
-        (False), or a class like tqdm.
     blame : bool, default False
         As in `gradcheck`.
 
@@ -265,7 +230,6 @@ def gradgradcheck(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True

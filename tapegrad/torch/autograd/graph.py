@@ -61,7 +61,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> edge = torch.autograd.graph.get_gradient_edge(x)
     >>> torch.autograd.grad(x**2, edge)
@@ -220,7 +219,6 @@ class saved_tensors_hooks(_modes.Manager):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.item(), torch.tensor):
     ...     y = x.exp()
@@ -283,7 +281,6 @@ class save_on_cpu(saved_tensors_hooks):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import tempfile
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -336,7 +333,6 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.exp()
@@ -387,7 +383,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2)
     >>> torch.autograd.graph.increment_version(x)
     >>> x._version
@@ -433,7 +428,6 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     with torch.autograd.graph.save_on_cpu():
     ...         pass
@@ -523,7 +517,6 @@ def register_multi_grad_hook(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x, y = torch.tensor([2.0, 3.0], requires_grad=True).unbind()
     >>> handle = torch.autograd.graph.register_multi_grad_hook((x, y), print)
     >>> (x * y).backward()

@@ -87,7 +87,6 @@ class profile(Block[Any]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     (x * x).sum().backward()
@@ -342,7 +341,6 @@ class record_function:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> with torch.autograd.profiler.profile() as prof:
     ...     with torch.autograd.profiler.record_function("part"):
     ...         y = torch.ones(2) + 1
@@ -408,7 +406,6 @@ class emit_itt:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> with torch.autograd.profiler.emit_itt(enabled=False):
     ...     torch.ones(2).sum()
     tensor(2.)
@@ -434,9 +431,6 @@ class emit_itt:
 class KinetoStepTracker:
     """Counts of steps by who counts, and the largest of them: the step of the program.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> tracker = torch.autograd.profiler.KinetoStepTracker
     >>> tracker.init_step_count("training")
     >>> tracker.increment_step("training") == tracker.current_step()
@@ -528,7 +522,6 @@ def kineto_available() -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.profiler.kineto_available()
     False
     """

@@ -29,7 +29,6 @@ class profile(_profiler.profile):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     with torch.autograd.profiler_legacy.profile() as prof:

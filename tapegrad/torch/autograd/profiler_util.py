@@ -88,8 +88,6 @@ class Kernel(NamedTuple):
 class StringTable(defaultdict[Any, str]):
     """Strings by their number, which is the string of a number that is not in the table.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler_util import StringTable
     >>> table = StringTable()
     >>> table[7]
@@ -128,8 +126,6 @@ def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
 class FormattedTimesMixin:
     """Times of events as text, and their average over calls.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler_util import FunctionEvent
     >>> FunctionEvent(0, "add", 0, 0.0, 2.0).cpu_time_str
     '2.000us'
@@ -412,8 +408,6 @@ class FunctionEvent(FormattedTimesMixin):
 class FunctionEventAvg(FormattedTimesMixin):
     """The calls of one name together.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler_util import FunctionEvent, FunctionEventAvg
     >>> average = FunctionEventAvg()
     >>> average += FunctionEvent(0, "add", 0, 0.0, 1.0)

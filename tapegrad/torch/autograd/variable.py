@@ -59,7 +59,6 @@ class Variable(metaclass=_VariableMeta):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> isinstance(torch.ones(2), torch.autograd.Variable)
     True
     """

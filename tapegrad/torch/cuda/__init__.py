@@ -20,7 +20,6 @@ def is_available() -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.is_available()
     False
     """
@@ -37,7 +36,6 @@ def is_initialized() -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.is_initialized()
     False
     """
@@ -59,7 +57,6 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.is_bf16_supported()
     False
     """
@@ -76,7 +73,6 @@ def device_count() -> int:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.device_count()
     0
     """
@@ -93,7 +89,6 @@ def manual_seed(seed: int) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.manual_seed(0)
     """
 
@@ -108,7 +103,6 @@ def manual_seed_all(seed: int) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.manual_seed_all(0)
     """
 
@@ -116,9 +110,6 @@ def manual_seed_all(seed: int) -> None:
 def empty_cache() -> None:
     """Do nothing: there is no cache.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.empty_cache()
     """
 
@@ -126,25 +117,12 @@ def empty_cache() -> None:
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Do nothing: no memory is counted.
 
-    Parameters
-    ----------
-    device : device or int, optional
-        Not looked at.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.reset_peak_memory_stats()
     """
 
 
 def memory_allocated(device: Any = None) -> int:
     """The bytes of tensors on a GPU: none.
-
-    Parameters
-    ----------
-    device : device or int, optional
-        Not looked at.
 
     Returns
     -------
@@ -153,7 +131,6 @@ def memory_allocated(device: Any = None) -> int:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.memory_allocated()
     0
     """
@@ -163,11 +140,6 @@ def memory_allocated(device: Any = None) -> int:
 def max_memory_allocated(device: Any = None) -> int:
     """The most bytes of tensors on a GPU: none.
 
-    Parameters
-    ----------
-    device : device or int, optional
-        Not looked at.
-
     Returns
     -------
     int
@@ -175,7 +147,6 @@ def max_memory_allocated(device: Any = None) -> int:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.max_memory_allocated()
     0
     """
@@ -185,11 +156,6 @@ def max_memory_allocated(device: Any = None) -> int:
 def memory_reserved(device: Any = None) -> int:
     """The bytes that are kept for tensors on a GPU: none.
 
-    Parameters
-    ----------
-    device : device or int, optional
-        Not looked at.
-
     Returns
     -------
     int
@@ -197,7 +163,6 @@ def memory_reserved(device: Any = None) -> int:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.memory_reserved()
     0
     """
@@ -221,7 +186,6 @@ def _needs_gpu(*_: Any, **__: Any) -> NoReturn:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.cuda.synchronize()
     Traceback (most recent call last):
     ...

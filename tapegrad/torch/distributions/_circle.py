@@ -74,8 +74,6 @@ class VonMises(Distribution):
         The mean direction, in radians.
     concentration : Tensor or float
         How close to it the angles are, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -89,7 +87,6 @@ class VonMises(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.VonMises(0.0, 1.0)
     >>> p.log_prob(torch.tensor(0.0)), p.variance
     (tensor(-1.0738), tensor(0.5536))
@@ -137,15 +134,9 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
 
     Parameters
     ----------
-    probs : Tensor or float, optional
-        Probabilities, from 0 to 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
     lims : tuple of float, default (0.499, 0.501)
         Probabilities between these are handled by series about one half, where the formulas lose
         their digits.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -160,7 +151,6 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.ContinuousBernoulli(torch.tensor(0.25))
     >>> p.mean, p.log_prob(torch.tensor(0.5))
     (tensor(0.4102), tensor(-0.0498))

@@ -82,15 +82,6 @@ class _ByProbability(Distribution):
 class Bernoulli(_ByProbability, ExponentialFamily):
     """Truth values: 1 with the probability `probs`, else 0.
 
-    Parameters
-    ----------
-    probs : Tensor or float, optional
-        Probabilities, from 0 to 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
-
     Raises
     ------
     ValueError
@@ -99,7 +90,6 @@ class Bernoulli(_ByProbability, ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Bernoulli(torch.tensor([0.25, 0.5]))
     >>> p.log_prob(torch.ones(2)).exp(), p.variance
     (tensor([0.2500, 0.5000]), tensor([0.1875, 0.2500]))
@@ -165,15 +155,6 @@ class Bernoulli(_ByProbability, ExponentialFamily):
 class Geometric(_ByProbability):
     """The number of failures before the first success.
 
-    Parameters
-    ----------
-    probs : Tensor or float, optional
-        Probabilities, from 0 to 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
-
     Raises
     ------
     ValueError
@@ -182,7 +163,6 @@ class Geometric(_ByProbability):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Geometric(0.25)
     >>> p.mean, p.log_prob(torch.tensor(1.0)).exp()
     (tensor(3.), tensor(0.1875))
@@ -240,12 +220,6 @@ class Binomial(_ByProbability):
     ----------
     total_count : Tensor or int, default 1
         How many trials.
-    probs : Tensor or float, optional
-        Probabilities, from 0 to 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -255,7 +229,6 @@ class Binomial(_ByProbability):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Binomial(3, probs=0.5)
     >>> p.log_prob(torch.arange(4.0)).exp()
     tensor([0.1250, 0.3750, 0.3750, 0.1250])
@@ -340,8 +313,6 @@ class Poisson(ExponentialFamily):
     ----------
     rate : Tensor or float
         The mean count, not negative.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -350,7 +321,6 @@ class Poisson(ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Poisson(2.0)
     >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
     tensor([0.1353, 0.2707])
@@ -407,8 +377,6 @@ class Categorical(_ByProbability):
         Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
     logits : Tensor, shape (..., classes), optional
         Instead of `probs`: logarithms of such numbers.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -418,7 +386,6 @@ class Categorical(_ByProbability):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> p.probs, p.log_prob(torch.tensor(1)).exp()
     (tensor([0.2500, 0.7500]), tensor(0.7500))
@@ -536,8 +503,6 @@ class OneHotCategorical(_OfClasses):
         Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
     logits : Tensor, shape (..., classes), optional
         Instead of `probs`: logarithms of such numbers.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -547,7 +512,6 @@ class OneHotCategorical(_OfClasses):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
     >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
     tensor(0.7500)
@@ -612,8 +576,6 @@ class Multinomial(_OfClasses):
         Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
     logits : Tensor, shape (..., classes), optional
         Instead of `probs`: logarithms of such numbers.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -625,7 +587,6 @@ class Multinomial(_OfClasses):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0]))
     >>> p.mean, p.log_prob(torch.tensor([1.0, 3.0])).exp()
     (tensor([1., 3.]), tensor(0.4219))

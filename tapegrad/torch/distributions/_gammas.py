@@ -46,12 +46,8 @@ class Gamma(ExponentialFamily):
 
     Parameters
     ----------
-    concentration : Tensor or float
-        The shape parameter, positive.
     rate : Tensor or float
         One over the scale, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -60,7 +56,6 @@ class Gamma(ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Gamma(2.0, 4.0)
     >>> p.mean, p.variance, p.log_prob(torch.tensor(1.0))
     (tensor(0.5000), tensor(0.1250), tensor(-1.2274))
@@ -123,13 +118,6 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The sum of the squares of `df` standard normal numbers.
 
-    Parameters
-    ----------
-    df : Tensor or float
-        The degrees of freedom, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
-
     Raises
     ------
     ValueError
@@ -137,7 +125,6 @@ class Chi2(Gamma):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Chi2(3.0)
     >>> p.mean, p.variance
     (tensor(3.), tensor(6.))
@@ -165,8 +152,6 @@ class Dirichlet(ExponentialFamily):
     ----------
     concentration : Tensor, shape (..., n)
         Positive numbers, one for each share.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -176,7 +161,6 @@ class Dirichlet(ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
     >>> p.mean, p.log_prob(torch.tensor([0.5, 0.5]))
     (tensor([0.2500, 0.7500]), tensor(-0.2877))
@@ -266,8 +250,6 @@ class Beta(ExponentialFamily):
         Of the part whose share it is, positive.
     concentration0 : Tensor or float
         Of the other part, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -276,7 +258,6 @@ class Beta(ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Beta(2.0, 3.0)
     >>> p.mean, p.log_prob(torch.tensor(0.5)).exp()
     (tensor(0.4000), tensor(1.5000))
@@ -352,14 +333,8 @@ class StudentT(Distribution):
 
     Parameters
     ----------
-    df : Tensor or float
-        The degrees of freedom, positive.
     loc : Tensor or float, default 0.0
         The centre.
-    scale : Tensor or float, default 1.0
-        What draws are multiplied by, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -368,7 +343,6 @@ class StudentT(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.StudentT(3.0)
     >>> p.variance, p.log_prob(torch.tensor(0.0))
     (tensor(3.), tensor(-1.0009))

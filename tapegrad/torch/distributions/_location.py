@@ -67,12 +67,8 @@ class Normal(_LocationScale, ExponentialFamily):
 
     Parameters
     ----------
-    loc : Tensor or float
-        The mean.
     scale : Tensor or float
         The standard deviation, positive; the two are broadcast.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -81,7 +77,6 @@ class Normal(_LocationScale, ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Normal(torch.tensor([0.0, 1.0]), 2.0)
     >>> p.log_prob(torch.zeros(2))
     tensor([-1.6121, -1.7371])
@@ -131,12 +126,8 @@ class Laplace(_LocationScale):
 
     Parameters
     ----------
-    loc : Tensor or float
-        The mean.
     scale : Tensor or float
         The mean distance from it, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -145,7 +136,6 @@ class Laplace(_LocationScale):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Laplace(0.0, 1.0)
     >>> p.log_prob(torch.tensor(1.0)), p.variance
     (tensor(-1.6931), tensor(2.))
@@ -189,8 +179,6 @@ class Cauchy(_LocationScale):
         The median.
     scale : Tensor or float
         Half of the distance of the quartiles, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -199,7 +187,6 @@ class Cauchy(_LocationScale):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Cauchy(0.0, 1.0)
     >>> p.cdf(torch.tensor([-1.0, 0.0, 1.0])), p.mean
     (tensor([0.2500, 0.5000, 0.7500]), tensor(nan))
@@ -239,10 +226,6 @@ class Gumbel(_LocationScale):
     ----------
     loc : Tensor or float
         The mode.
-    scale : Tensor or float
-        What draws are multiplied by, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -251,7 +234,6 @@ class Gumbel(_LocationScale):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Gumbel(0.0, 1.0)
     >>> p.mean, p.cdf(torch.tensor(0.0))
     (tensor(0.5772), tensor(0.3679))
@@ -298,8 +280,6 @@ class Uniform(Distribution):
         The least value.
     high : Tensor or float
         The end, greater than `low`.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -308,7 +288,6 @@ class Uniform(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Uniform(1.0, 3.0)
     >>> p.log_prob(torch.tensor(2.0)), p.mean
     (tensor(-0.6931), tensor(2.))
@@ -413,8 +392,6 @@ class HalfNormal(_Half):
     ----------
     scale : Tensor or float
         The standard deviation of the normal numbers, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -423,7 +400,6 @@ class HalfNormal(_Half):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.HalfNormal(1.0)
     >>> p.mean, p.cdf(torch.tensor(1.0))
     (tensor(0.7979), tensor(0.6827))
@@ -447,8 +423,6 @@ class HalfCauchy(_Half):
     ----------
     scale : Tensor or float
         The median, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -457,7 +431,6 @@ class HalfCauchy(_Half):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.HalfCauchy(2.0)
     >>> p.cdf(torch.tensor(2.0)), p.mean
     (tensor(0.5000), tensor(inf))
@@ -481,8 +454,6 @@ class Exponential(ExponentialFamily):
     ----------
     rate : Tensor or float
         One over the mean, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -491,7 +462,6 @@ class Exponential(ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Exponential(2.0)
     >>> p.mean, p.log_prob(torch.tensor(0.0))
     (tensor(0.5000), tensor(0.6931))

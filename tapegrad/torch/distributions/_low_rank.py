@@ -32,8 +32,6 @@ class LowRankMultivariateNormal(Distribution):
         The factor of the part of low rank.
     cov_diag : Tensor, shape (..., n)
         The diagonal that is added, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -48,7 +46,6 @@ class LowRankMultivariateNormal(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> factor = torch.tensor([[1.0], [2.0]])
     >>> p = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
     >>> p.covariance_matrix

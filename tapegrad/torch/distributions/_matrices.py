@@ -52,8 +52,6 @@ class Wishart(ExponentialFamily):
         Instead of it: its inverse.
     scale_tril : Tensor, shape (..., n, n), optional
         Instead of it: its lower factor.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -70,7 +68,6 @@ class Wishart(ExponentialFamily):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Wishart(3.0, torch.eye(2))
     >>> p.mean
     tensor([[3., 0.],
@@ -237,8 +234,6 @@ class LKJCholesky(Distribution):
         The size of the matrices, at least 2.
     concentration : Tensor or float, default 1.0
         1 is uniform over correlations; the greater, the closer they are to the identity. Positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -253,7 +248,6 @@ class LKJCholesky(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.LKJCholesky(2)
     >>> p.log_prob(torch.eye(2))
     tensor(-0.6931)

@@ -29,8 +29,6 @@ class MixtureSameFamily(Distribution):
         The probabilities of the components.
     component_distribution : Distribution
         The components, along the last dimension of its batch.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -39,7 +37,6 @@ class MixtureSameFamily(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> weights = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> parts = torch.distributions.Normal(torch.tensor([0.0, 4.0]), 1.0)
     >>> p = torch.distributions.MixtureSameFamily(weights, parts)
@@ -159,10 +156,6 @@ class NegativeBinomial(_ByProbability):
         How many failures, not negative.
     probs : Tensor or float, optional
         Probabilities of success, from 0 to before 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -172,7 +165,6 @@ class NegativeBinomial(_ByProbability):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.NegativeBinomial(2.0, probs=0.5)
     >>> p.mean, p.log_prob(torch.tensor([0.0, 1.0])).exp()
     (tensor(2.), tensor([0.2500, 0.2500]))

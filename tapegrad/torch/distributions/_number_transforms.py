@@ -35,14 +35,6 @@ class _Rising(Transform):
 class ExpTransform(_Rising):
     """The exponential function.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.ExpTransform()(torch.tensor(1.0))
     tensor(2.7183)
     """
@@ -62,14 +54,6 @@ class ExpTransform(_Rising):
 class SigmoidTransform(_Rising):
     """The function 1 / (1 + exp(-x)), kept away from 0 and 1 by what the dtype tells from them.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.SigmoidTransform()(torch.tensor([0.0, 100.0])) < 1
     tensor([True, True])
     """
@@ -92,14 +76,6 @@ class SigmoidTransform(_Rising):
 class TanhTransform(_Rising):
     """The hyperbolic tangent.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.TanhTransform().inv(torch.tensor(0.5))
     tensor(0.5493)
     """
@@ -119,14 +95,6 @@ class TanhTransform(_Rising):
 class SoftplusTransform(_Rising):
     """The function log(1 + exp(x)).
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 100.0]))
     tensor([  0.6931, 100.0000])
     """
@@ -146,14 +114,6 @@ class SoftplusTransform(_Rising):
 class AbsTransform(Transform):
     """The absolute value, whose inverse is x itself where that is positive.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.AbsTransform()(torch.tensor([-2.0, 3.0]))
     tensor([2., 3.])
     """
@@ -178,12 +138,9 @@ class AffineTransform(Transform):
         What x is multiplied by, first.
     event_dim : int, default 0
         How many of the last dimensions count as those of one event.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 1.0]))
     tensor([1., 3.])
     """
@@ -229,12 +186,9 @@ class PowerTransform(Transform):
     ----------
     exponent : Tensor or float
         The exponent.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.PowerTransform(2.0).inv(torch.tensor(9.0))
     tensor(3.)
     """
@@ -272,12 +226,9 @@ class CumulativeDistributionTransform(Transform):
     ----------
     distribution : Distribution
         The distribution; the inverse needs its `icdf`.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> d = torch.distributions
     >>> t = d.CumulativeDistributionTransform(d.Normal(0.0, 1.0))
     >>> t(torch.tensor([0.0, 1.0]))

@@ -32,15 +32,6 @@ EULER = 0.5772156649015329
 class Weibull(TransformedDistribution):
     """Powers of exponential numbers z: scale * z ** (1 / concentration).
 
-    Parameters
-    ----------
-    scale : Tensor or float
-        What draws are multiplied by, positive.
-    concentration : Tensor or float
-        The shape parameter, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
-
     Raises
     ------
     ValueError
@@ -48,7 +39,6 @@ class Weibull(TransformedDistribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Weibull(2.0, 1.0)
     >>> p.mean, p.log_prob(torch.tensor(2.0))
     (tensor(2.), tensor(-1.6931))
@@ -97,8 +87,6 @@ class Pareto(TransformedDistribution):
         The least value, positive.
     alpha : Tensor or float
         The power by which the tail falls, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -107,7 +95,6 @@ class Pareto(TransformedDistribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Pareto(1.0, 3.0)
     >>> p.mean, p.log_prob(torch.tensor(2.0))
     (tensor(1.5000), tensor(-1.6740))
@@ -156,8 +143,6 @@ class Kumaraswamy(TransformedDistribution):
         The power of x in the distribution function 1 - (1 - x^concentration1)^concentration0.
     concentration0 : Tensor or float
         The outer power there; both are positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -166,7 +151,6 @@ class Kumaraswamy(TransformedDistribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Kumaraswamy(2.0, 3.0)
     >>> p.mean, p.cdf(torch.tensor(0.5))
     (tensor(0.4571), tensor(0.5781))
@@ -224,12 +208,8 @@ class InverseGamma(TransformedDistribution):
 
     Parameters
     ----------
-    concentration : Tensor or float
-        The shape parameter, positive.
     rate : Tensor or float
         The rate of the gamma numbers, by which their reciprocals are multiplied; positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -238,7 +218,6 @@ class InverseGamma(TransformedDistribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.InverseGamma(3.0, 4.0)
     >>> p.mean, p.variance
     (tensor(2.), tensor(4.))
@@ -293,8 +272,6 @@ class FisherSnedecor(Distribution):
         The degrees of freedom of the numerator, positive.
     df2 : Tensor or float
         Those of the denominator, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -303,7 +280,6 @@ class FisherSnedecor(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.FisherSnedecor(3.0, 6.0)
     >>> p.mean, p.log_prob(torch.tensor(1.0))
     (tensor(1.5000), tensor(-0.9829))
@@ -363,8 +339,6 @@ class GeneralizedPareto(Distribution):
     concentration : Tensor or float
         Above 0 for heavy tails; 0 for exponential ones; below 0 the values end at
         `loc - scale / concentration`.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -373,7 +347,6 @@ class GeneralizedPareto(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5)
     >>> p.mean, p.cdf(torch.tensor(2.0))
     (tensor(2.), tensor(0.7500))

@@ -37,17 +37,6 @@ Constraints = dict[str, constraints.Constraint]
 class LogitRelaxedBernoulli(_ByProbability):
     """The logits of `RelaxedBernoulli`.
 
-    Parameters
-    ----------
-    temperature : Tensor or float
-        Positive.
-    probs : Tensor or float, optional
-        Probabilities, from 0 to 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
-
     Raises
     ------
     ValueError
@@ -126,17 +115,6 @@ class _Relaxed(TransformedDistribution):
 class RelaxedBernoulli(_Relaxed):
     """Numbers in (0, 1), the closer to the ends the lower the temperature is.
 
-    Parameters
-    ----------
-    temperature : Tensor or float
-        Positive.
-    probs : Tensor or float, optional
-        Probabilities, from 0 to 1.
-    logits : Tensor or float, optional
-        Instead of `probs`: log(probs / (1 - probs)).
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
-
     Raises
     ------
     ValueError
@@ -148,7 +126,6 @@ class RelaxedBernoulli(_Relaxed):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.RelaxedBernoulli(0.5, probs=torch.tensor(0.5))
     >>> p.log_prob(torch.tensor([0.1, 0.5]))
     tensor([ 0.0408, -0.6931])
@@ -233,14 +210,10 @@ class RelaxedOneHotCategorical(_Relaxed):
 
     Parameters
     ----------
-    temperature : Tensor or float
-        Positive.
     probs : Tensor, shape (..., classes), optional
         Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
     logits : Tensor, shape (..., classes), optional
         Instead of `probs`: logarithms of such numbers.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -254,7 +227,6 @@ class RelaxedOneHotCategorical(_Relaxed):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.RelaxedOneHotCategorical(0.5, probs=torch.tensor([1.0, 3.0]))
     >>> p.log_prob(torch.tensor([0.5, 0.5]))
     tensor(-0.9808)
@@ -286,8 +258,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
     logits : Tensor, shape (..., classes), optional
         Instead of `probs`: logarithms of such numbers.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -302,7 +272,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
     >>> p = torch.distributions.OneHotCategoricalStraightThrough(probs)
     >>> (p.rsample() * torch.tensor([1.0, 0.0])).sum().backward()
@@ -326,8 +295,6 @@ class LogisticNormal(TransformedDistribution):
         The means of the normal numbers; a vector of n gives vectors of n + 1 shares.
     scale : Tensor or float
         Their standard deviations, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -336,7 +303,6 @@ class LogisticNormal(TransformedDistribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
     >>> p.event_shape, p.log_prob(torch.tensor([0.25, 0.25, 0.5]))
     (torch.Size([3]), tensor(1.3054))

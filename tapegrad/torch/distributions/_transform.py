@@ -33,11 +33,6 @@ class Transform:
     This is the base class; a subclass is called with x, and `inv` with y. `domain` and `codomain`
     are the constraints of x and of y.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
     Attributes
     ----------
     bijective : bool
@@ -52,7 +47,6 @@ class Transform:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> t = torch.distributions.AffineTransform(1.0, 2.0)
     >>> y = t(torch.tensor([0.0, 1.0]))
     >>> y, t.inv(y)
@@ -252,12 +246,9 @@ class ComposeTransform(Transform):
     ----------
     parts : sequence of Transform
         The transforms; of none the identity.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> d = torch.distributions
     >>> t = d.ComposeTransform([d.AffineTransform(0.0, 2.0), d.ExpTransform()])
     >>> t(torch.tensor([0.0, 1.0]))
@@ -373,12 +364,9 @@ class IndependentTransform(Transform):
         The transform.
     reinterpreted_batch_ndims : int
         How many dimensions.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
     >>> x = torch.tensor([1.0, 2.0])
     >>> t.log_abs_det_jacobian(x, t(x))
@@ -443,8 +431,6 @@ class ReshapeTransform(Transform):
         The shape of an event of x.
     out_shape : sequence of int
         That of y, of as many elements.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Raises
     ------
@@ -453,7 +439,6 @@ class ReshapeTransform(Transform):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> t = torch.distributions.ReshapeTransform((4,), (2, 2))
     >>> t(torch.arange(4.0))
     tensor([[0., 1.],
@@ -520,14 +505,8 @@ class CatTransform(_OfParts):
 
     Parameters
     ----------
-    tseq : sequence of Transform
-        One for each part.
-    dim : int, default 0
-        The dimension along which x is cut.
     lengths : sequence of int, optional
         The lengths of the parts; by default 1 each.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
 
     Raises
     ------
@@ -536,7 +515,6 @@ class CatTransform(_OfParts):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> d = torch.distributions
     >>> t = d.CatTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)], lengths=[1, 2])
     >>> t(torch.tensor([0.0, 1.0, 2.0]))
@@ -606,15 +584,6 @@ class CatTransform(_OfParts):
 class StackTransform(_OfParts):
     """Transforms of parts of length one, without the dimension.
 
-    Parameters
-    ----------
-    tseq : sequence of Transform
-        One for each part.
-    dim : int, default 0
-        The dimension along which x is cut.
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
     Raises
     ------
     AssertionError
@@ -622,7 +591,6 @@ class StackTransform(_OfParts):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> d = torch.distributions
     >>> t = d.StackTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)])
     >>> t(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))

@@ -23,14 +23,6 @@ _arange = OPERATIONS["arange"]
 class SoftmaxTransform(Transform):
     """The shares exp(x) / exp(x).sum(-1); log is taken for its inverse.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
@@ -54,14 +46,6 @@ class SoftmaxTransform(Transform):
 class StickBreakingTransform(Transform):
     """Shares of a stick of which part after part is broken off: one more than x has numbers.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.StickBreakingTransform()(torch.zeros(3))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -105,14 +89,6 @@ def _with_last(shape: Shape, more: int) -> Any:
 class LowerCholeskyTransform(Transform):
     """The lower triangle of a matrix, and exp of its diagonal.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
     tensor([[1., 0.],
             [2., 1.]])
@@ -131,14 +107,6 @@ class LowerCholeskyTransform(Transform):
 class PositiveDefiniteTransform(Transform):
     """The product of what `LowerCholeskyTransform` gives and its transpose.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
     tensor([[1., 2.],
             [2., 5.]])
@@ -158,11 +126,6 @@ class PositiveDefiniteTransform(Transform):
 class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1) / 2 numbers to the factors of correlations of n variables.
 
-    Parameters
-    ----------
-    cache_size : {0, 1}, default 0
-        1 to keep the last pair of x and y, so that the inverse of that y is that x.
-
     Notes
     -----
     tanh makes them partial correlations, which are the shares, with signs, of what is left of each
@@ -171,7 +134,6 @@ class CorrCholeskyTransform(Transform):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> factor = torch.distributions.CorrCholeskyTransform()(torch.tensor([0.5]))
     >>> factor @ factor.T
     tensor([[1.0000, 0.4621],

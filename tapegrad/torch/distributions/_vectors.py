@@ -39,8 +39,6 @@ class MultivariateNormal(Distribution):
         Instead of it: its inverse.
     scale_tril : Tensor, shape (..., n, n), optional
         Instead of it: its lower factor.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -50,7 +48,6 @@ class MultivariateNormal(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> covariance = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
     >>> p = torch.distributions.MultivariateNormal(torch.zeros(2), covariance)
     >>> p.log_prob(torch.zeros(2)), p.variance

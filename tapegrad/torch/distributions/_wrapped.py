@@ -30,8 +30,6 @@ class Independent(Distribution, Generic[Base]):
         The distribution.
     reinterpreted_batch_ndims : int
         How many of its batch dimensions.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -40,7 +38,6 @@ class Independent(Distribution, Generic[Base]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(2, 3), 1.0), 1)
     >>> p.batch_shape, p.event_shape, p.log_prob(torch.zeros(3))
     (torch.Size([2]), torch.Size([3]), tensor([-2.7568, -2.7568]))
@@ -120,8 +117,6 @@ class TransformedDistribution(Distribution):
         The distribution of what is transformed.
     transforms : Transform or list of Transform
         What is applied, the first first.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -130,7 +125,6 @@ class TransformedDistribution(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> d = torch.distributions
     >>> base = d.Uniform(torch.zeros(1), 1.0)
     >>> p = d.TransformedDistribution(base, [d.AffineTransform(1.0, 2.0)])
@@ -243,8 +237,6 @@ class LogNormal(TransformedDistribution):
         The mean of the normal numbers.
     scale : Tensor or float
         Their standard deviation, positive.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Raises
     ------
@@ -253,7 +245,6 @@ class LogNormal(TransformedDistribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.LogNormal(0.0, 1.0)
     >>> p.mean, p.log_prob(torch.tensor(1.0))
     (tensor(1.6487), tensor(-0.9189))

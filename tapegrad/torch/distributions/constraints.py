@@ -197,15 +197,6 @@ class Boolean(Constraint):
 class IntegerInterval(_Bounded):
     """The integers from one bound to another, both included.
 
-    Parameters
-    ----------
-    lower_bound : number or Tensor
-        The least of them, or what they are above.
-    upper_bound : number or Tensor
-        The largest of them, or what they are below.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.integer_interval(0, 2).check(torch.tensor([0.0, 1.5, 2.0, 3.0]))
@@ -259,13 +250,6 @@ class Real(Constraint):
 class GreaterThan(_Bounded):
     """Numbers above a bound.
 
-    Parameters
-    ----------
-    lower_bound : number or Tensor
-        The least of them, or what they are above.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.greater_than(1).check(torch.tensor([1.0, 2.0]))
@@ -284,13 +268,6 @@ class GreaterThan(_Bounded):
 class GreaterThanEq(GreaterThan):
     """Numbers from a bound on.
 
-    Parameters
-    ----------
-    lower_bound : number or Tensor
-        The least of them, or what they are above.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.greater_than_eq(1).check(torch.tensor([1.0, 0.0]))
@@ -304,13 +281,6 @@ class GreaterThanEq(GreaterThan):
 class LessThan(_Bounded):
     """Numbers below a bound.
 
-    Parameters
-    ----------
-    upper_bound : number or Tensor
-        The largest of them, or what they are below.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.less_than(1).check(torch.tensor([1.0, 0.0]))
@@ -329,15 +299,6 @@ class LessThan(_Bounded):
 class Interval(_Bounded):
     """Numbers between two bounds, both included.
 
-    Parameters
-    ----------
-    lower_bound : number or Tensor
-        The least of them, or what they are above.
-    upper_bound : number or Tensor
-        The largest of them, or what they are below.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.interval(0, 1).check(torch.tensor([0.0, 1.0, 2.0]))
@@ -356,15 +317,6 @@ class Interval(_Bounded):
 class HalfOpenInterval(Interval):
     """Numbers from a bound to before another.
 
-    Parameters
-    ----------
-    lower_bound : number or Tensor
-        The least of them, or what they are above.
-    upper_bound : number or Tensor
-        The largest of them, or what they are below.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
@@ -541,10 +493,6 @@ class Cat(_OfParts):
 
     Parameters
     ----------
-    cseq : sequence of Constraint
-        The constraints of the parts.
-    dim : int, default 0
-        The dimension along which the parts lie.
     lengths : sequence of int, optional
         The length of each part; 1 by default.
 
@@ -586,15 +534,6 @@ class Cat(_OfParts):
 class Stack(_OfParts):
     """Parts of length one, without the dimension.
 
-    Parameters
-    ----------
-    cseq : sequence of Constraint
-        The constraints of the parts.
-    dim : int, default 0
-        The dimension along which the parts lie.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> parts = constraints.stack([constraints.positive, constraints.real])

@@ -59,7 +59,6 @@ class Distribution:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> p = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> p.batch_shape, p.event_shape, p.sample((2,)).shape
     (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
@@ -163,11 +162,6 @@ class Distribution:
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Draws without a derivative.
 
-        Parameters
-        ----------
-        sample_shape : sequence of int, default ()
-            The shape in front of those of the batch and the event.
-
         Returns
         -------
         Tensor
@@ -178,11 +172,6 @@ class Distribution:
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         """Draws that are differentiable functions of the parameters, where there is such a way.
-
-        Parameters
-        ----------
-        sample_shape : sequence of int, default ()
-            The shape in front of those of the batch and the event.
 
         Returns
         -------

@@ -27,8 +27,6 @@ class ExponentialFamily(Distribution):
         The shape of the batch.
     event_shape : sequence of int, default ()
         The shape of one draw.
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says.
 
     Notes
     -----
@@ -37,7 +35,6 @@ class ExponentialFamily(Distribution):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> isinstance(torch.distributions.Exponential(2.0), torch.distributions.ExponentialFamily)
     True
     """

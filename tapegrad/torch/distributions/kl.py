@@ -68,7 +68,6 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Unit(torch.distributions.Normal):
     ...     def __init__(self, loc):
     ...         super().__init__(loc, 1.0)
@@ -116,7 +115,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> d = torch.distributions
     >>> d.kl_divergence(d.Normal(0.0, 1.0), d.Normal(torch.tensor([0.0, 1.0]), 1.0))
     tensor([0.0000, 0.5000])

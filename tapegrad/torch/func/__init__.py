@@ -92,8 +92,6 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     ----------
     func : callable
         Takes tensors, or pytrees of them, and returns a 0-d tensor.
-    argnums : int or tuple of int, default 0
-        The arguments to differentiate with respect to; a tuple gives a tuple.
     has_aux : bool, default False
         Whether `func` returns `(out, aux)`; then the result is `(gradient, aux)`.
 
@@ -109,7 +107,6 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.func.grad(lambda x: (x**2).sum())(torch.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
@@ -146,8 +143,6 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     ----------
     func : callable
         Takes tensors, or pytrees of them, and returns a 0-d tensor.
-    argnums : int or tuple of int, default 0
-        The arguments to differentiate with respect to; a tuple gives a tuple.
     has_aux : bool, default False
         Whether `func` returns `(out, aux)`; then the result is `(gradient, (value, aux))`.
 
@@ -162,7 +157,6 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.func.grad_and_value(torch.square)(torch.tensor(3.0))
     (tensor(6.), tensor(9.))
     """
@@ -212,8 +206,6 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
 
     Parameters
     ----------
-    func : callable
-        Takes the primals.
     *primals : Tensor or pytree of Tensor
         Where the derivative is taken.
     has_aux : bool, default False
@@ -228,7 +220,6 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> out, pullback = torch.func.vjp(torch.sin, torch.tensor(0.0))
     >>> pullback(torch.tensor(2.0))
     (tensor(2.),)
@@ -311,8 +302,6 @@ def jvp(
 
     Parameters
     ----------
-    func : callable
-        Takes the primals.
     primals : tuple
         Tensors, or pytrees of them: where the derivative is taken.
     tangents : tuple
@@ -334,7 +323,6 @@ def jvp(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
@@ -370,8 +358,6 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
 
     Parameters
     ----------
-    func : callable
-        Takes the primals.
     *primals : Tensor or pytree of Tensor
         Where the derivative is taken.
 
@@ -382,7 +368,6 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> out, pushforward = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> pushforward(torch.tensor(2.0))
     tensor(2.)
@@ -460,8 +445,6 @@ def jacrev(
     ----------
     func : callable
         Takes tensors, or pytrees of them, and returns such.
-    argnums : int or tuple of int, default 0
-        The arguments to differentiate with respect to; a tuple gives a tuple.
     has_aux : bool, default False
         Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
     chunk_size : int or "auto", optional
@@ -479,7 +462,6 @@ def jacrev(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -528,8 +510,6 @@ def jacfwd(
     ----------
     func : callable
         Takes tensors, or pytrees of them, and returns such.
-    argnums : int or tuple of int, default 0
-        The arguments to differentiate with respect to; a tuple gives a tuple.
     has_aux : bool, default False
         Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
     randomness : {"error", "different", "same"}, default "error"
@@ -551,7 +531,6 @@ def jacfwd(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.func.jacfwd(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -609,8 +588,6 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     ----------
     func : callable
         Takes tensors, or pytrees of them, and returns such.
-    argnums : int or tuple of int, default 0
-        The arguments to differentiate with respect to; a tuple gives a tuple.
 
     Returns
     -------
@@ -619,7 +596,6 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -81,7 +81,6 @@ def functional_call(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(2, 1, bias=False)
     >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, torch.tensor([1.0, 2.0]))
     tensor([3.])
@@ -182,7 +181,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> models = [torch.nn.Linear(2, 1) for _ in range(3)]
     >>> params, buffers = torch.func.stack_module_state(models)
     >>> params["weight"].shape

@@ -68,7 +68,6 @@ def vmap(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.vmap(torch.dot)(torch.ones(2, 3), torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]))
     tensor([6., 1.])
     """

@@ -49,7 +49,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
     1.0
     """
@@ -92,14 +91,8 @@ def uniform_(
 
     Parameters
     ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-    a : float, default 0.0
-        The least number.
     b : float, default 1.0
         The bound above.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -108,7 +101,6 @@ def uniform_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.nn.init.uniform_(torch.empty(100), 2.0, 3.0)
     >>> bool(((x >= 2) & (x < 3)).all())
     True
@@ -122,17 +114,6 @@ def normal_(
 ) -> Tensor:
     """Fill with numbers from a normal distribution.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-    mean : float, default 0.0
-        The mean.
-    std : float, default 1.0
-        The standard deviation.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
-
     Returns
     -------
     Tensor
@@ -140,7 +121,6 @@ def normal_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.normal_(torch.empty(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -153,8 +133,6 @@ def constant_(tensor: Tensor, val: Value) -> Tensor:
 
     Parameters
     ----------
-    tensor : Tensor
-        What is filled, in place and without history.
     val : float
         The value.
 
@@ -165,7 +143,6 @@ def constant_(tensor: Tensor, val: Value) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.constant_(torch.empty(2), 3.0)
     tensor([3., 3.])
     """
@@ -175,11 +152,6 @@ def constant_(tensor: Tensor, val: Value) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-
     Returns
     -------
     Tensor
@@ -187,7 +159,6 @@ def zeros_(tensor: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.zeros_(torch.empty(2))
     tensor([0., 0.])
     """
@@ -197,11 +168,6 @@ def zeros_(tensor: Tensor) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-
     Returns
     -------
     Tensor
@@ -209,7 +175,6 @@ def ones_(tensor: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.ones_(torch.empty(2))
     tensor([1., 1.])
     """
@@ -236,7 +201,6 @@ def eye_(tensor: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -268,7 +232,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
     """
@@ -296,15 +259,6 @@ def xavier_uniform_(
 ) -> Tensor:
     """Fill with uniform numbers that keep the variance from layer to layer.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-    gain : float, default 1.0
-        A factor on the numbers.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
-
     Returns
     -------
     Tensor
@@ -322,7 +276,6 @@ def xavier_uniform_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> bool((torch.nn.init.xavier_uniform_(torch.empty(3, 3)).abs() <= 1).all())
     True
     """
@@ -334,15 +287,6 @@ def xavier_normal_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with normal numbers that keep the variance from layer to layer.
-
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-    gain : float, default 1.0
-        A factor on the numbers.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -361,7 +305,6 @@ def xavier_normal_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.xavier_normal_(torch.empty(3, 3)).shape
     torch.Size([3, 3])
     """
@@ -383,16 +326,12 @@ def kaiming_uniform_(
 
     Parameters
     ----------
-    tensor : Tensor
-        What is filled, in place and without history.
     a : float, default 0
         The slope of "leaky_relu" below 0.
     mode : {"fan_in", "fan_out"}, default "fan_in"
         Whether the variance is kept forward, or of gradients backward.
     nonlinearity : str, default "leaky_relu"
         What follows the layer, a name for `calculate_gain`.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -410,7 +349,6 @@ def kaiming_uniform_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.nn.init.kaiming_uniform_(torch.empty(3, 6), nonlinearity="relu")
     >>> bool((x.abs() <= 1).all())
     True
@@ -433,16 +371,12 @@ def kaiming_normal_(
 
     Parameters
     ----------
-    tensor : Tensor
-        What is filled, in place and without history.
     a : float, default 0
         The slope of "leaky_relu" below 0.
     mode : {"fan_in", "fan_out"}, default "fan_in"
         Whether the variance is kept forward, or of gradients backward.
     nonlinearity : str, default "leaky_relu"
         What follows the layer, a name for `calculate_gain`.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -460,7 +394,6 @@ def kaiming_normal_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.init.kaiming_normal_(torch.empty(3, 6), mode="fan_out").shape
     torch.Size([3, 6])
     """
@@ -485,18 +418,8 @@ def trunc_normal_(
 
     Parameters
     ----------
-    tensor : Tensor
-        What is filled, in place and without history.
-    mean : float, default 0.0
-        The mean.
-    std : float, default 1.0
-        The standard deviation.
-    a : float, default -2.0
-        The least number.
     b : float, default 2.0
         The largest number.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -505,7 +428,6 @@ def trunc_normal_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0)
     >>> bool((x.abs() <= 1).all())
     True
@@ -561,10 +483,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     tensor : Tensor
         What is filled; of more than two dimensions, a matrix of the first one and all others
         together.
-    gain : float, default 1
-        A factor on the numbers.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -583,7 +501,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> q = torch.nn.init.orthogonal_(torch.empty(3, 2))
     >>> torch.allclose(q.T @ q, torch.eye(2), atol=1e-6)
     True
@@ -613,8 +530,6 @@ def sparse_(
         The share.
     std : float, default 0.01
         The standard deviation of the others.
-    generator : torch.Generator, optional
-        Where the numbers come from; the default generator unless given.
 
     Returns
     -------
@@ -632,7 +547,6 @@ def sparse_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
     tensor([2, 2, 2])
     """

@@ -49,16 +49,8 @@ def native_layer_norm(
 
     Parameters
     ----------
-    input : Tensor
-        What is normalized.
     normalized_shape : sequence of int
         The sizes of the last dimensions, which are normalized together.
-    weight : Tensor or None
-        The factors.
-    bias : Tensor or None
-        The terms.
-    eps : float
-        Added to the variance before the root is taken.
 
     Returns
     -------
@@ -67,7 +59,6 @@ def native_layer_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.native_layer_norm(torch.tensor([1.0, 3.0]), (2,), None, None, 0.0)
     (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
     """
@@ -91,12 +82,6 @@ def native_group_norm(
 
     Parameters
     ----------
-    input : Tensor
-        What is normalized.
-    weight : Tensor or None
-        The factors.
-    bias : Tensor or None
-        The terms.
     N : int
         The number of examples.
     C : int
@@ -105,8 +90,6 @@ def native_group_norm(
         The number of elements of a channel.
     group : int
         Into how many groups the channels are split.
-    eps : float
-        Added to the variance before the root is taken.
 
     Returns
     -------
@@ -115,7 +98,6 @@ def native_group_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([[[1.0], [3.0]]])
     >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)[1:]
     (tensor([[2.]]), tensor([[1.]]))
@@ -140,25 +122,6 @@ def native_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The batch norm, and in training the means and one over the standard deviations.
 
-    Parameters
-    ----------
-    input : Tensor
-        What is normalized.
-    weight : Tensor or None
-        The factors.
-    bias : Tensor or None
-        The terms.
-    running_mean : Tensor or None
-        The mean of each channel in earlier batches.
-    running_var : Tensor or None
-        The variance of each channel in earlier batches.
-    training : bool
-        Normalize by the statistics of the input, towards which the running ones move, in place.
-    momentum : float
-        How far they move.
-    eps : float
-        Added to the variance before the root is taken.
-
     Returns
     -------
     tuple of Tensor
@@ -166,7 +129,6 @@ def native_batch_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([[1.0], [3.0]])
     >>> torch.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)
     (tensor([[-1.],
@@ -202,7 +164,6 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.native_dropout(torch.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
     """
@@ -239,12 +200,8 @@ def embedding_bag(
         The numbers of rows, all bags in one row.
     offsets : Tensor
         Where each bag begins.
-    scale_grad_by_freq : bool, default False
-        Divide gradients by how often their row is used.
     mode : {0, 1, 2}, default 0
         What becomes of the rows of a bag: sum, mean, or maximum.
-    sparse : bool, default False
-        Must be False: there are no sparse tensors.
     per_sample_weights : Tensor, optional
         Factors of the rows, for sums alone.
     include_last_offset : bool, default False
@@ -260,7 +217,6 @@ def embedding_bag(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
     >>> torch.embedding_bag(rows, torch.tensor([0, 2, 1]), torch.tensor([0, 2]))[0]
     tensor([[4., 6.],
@@ -336,7 +292,6 @@ def binary_cross_entropy_with_logits(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.ones(2))
     tensor([0.6931, 0.1269])
     """
@@ -367,7 +322,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
     """
@@ -402,18 +356,6 @@ def batch_norm(
         A factor for each channel.
     bias : Tensor or None
         A term for each channel.
-    running_mean : Tensor or None
-        The mean of each channel in earlier batches.
-    running_var : Tensor or None
-        The variance of each channel in earlier batches.
-    training : bool
-        Normalize by the statistics of the input, towards which the running ones move, in place.
-    momentum : float
-        How far they move.
-    eps : float
-        Added to the variance before the root is taken.
-    cudnn_enabled : bool
-        Changes nothing: CUDA's kernels are meant.
 
     Returns
     -------
@@ -422,7 +364,6 @@ def batch_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([[1.0], [3.0]])
     >>> torch.batch_norm(x, torch.tensor([2.0]), None, None, None, True, 0.1, 0.0, False)
     tensor([[-2.],
@@ -455,18 +396,8 @@ def instance_norm(
         A factor for each channel.
     bias : Tensor or None
         A term for each channel.
-    running_mean : Tensor or None
-        The mean of each channel in earlier batches.
-    running_var : Tensor or None
-        The variance of each channel in earlier batches.
     use_input_stats : bool
         Normalize by the statistics of the input, towards which the running ones move, in place.
-    momentum : float
-        How far they move.
-    eps : float
-        Added to the variance before the root is taken.
-    cudnn_enabled : bool
-        Changes nothing: CUDA's kernels are meant.
 
     Returns
     -------
@@ -475,7 +406,6 @@ def instance_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([[[1.0, 3.0]]])
     >>> torch.instance_norm(x, torch.tensor([2.0]), None, None, None, True, 0.1, 0.0, False)
     tensor([[[-2.,  2.]]])
@@ -500,16 +430,10 @@ def group_norm(
     ----------
     input : Tensor
         Of shape (n, channels, ...).
-    num_groups : int
-        Into how many groups the channels are split.
     weight : Tensor, optional
         A factor for each channel.
     bias : Tensor, optional
         A term for each channel.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    cudnn_enabled : bool, default True
-        Changes nothing: CUDA's kernels are meant.
 
     Returns
     -------
@@ -518,7 +442,6 @@ def group_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1, eps=0.0)
     tensor([[-1.,  1.]])
     """
@@ -546,8 +469,6 @@ def layer_norm(
         The factors.
     bias : Tensor, optional
         The terms.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     cudnn_enable : bool, default True
         Changes nothing: CUDA's kernels are meant.
 
@@ -558,7 +479,6 @@ def layer_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])
     """

@@ -38,8 +38,6 @@ class Parameter(Tensor, metaclass=_Marked):
     ----------
     data : Tensor, optional
         Whose memory the parameter shares; an empty one unless given.
-    requires_grad : bool, default True
-        Whether it is trained.
 
     Raises
     ------
@@ -48,7 +46,6 @@ class Parameter(Tensor, metaclass=_Marked):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     Parameter containing:
     tensor([1., 2.], requires_grad=True)
@@ -108,12 +105,9 @@ class Buffer(Tensor, metaclass=_Marked):
     ----------
     data : Tensor, optional
         Whose memory the buffer shares; an empty one unless given.
-    persistent : bool, default True
-        Whether `state_dict` has it.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
     >>> list(module.state_dict())
@@ -160,9 +154,6 @@ class UninitializedTensorMixin:
 
     They can be converted to another dtype, asked for it, and given a shape by `materialize`.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> isinstance(torch.nn.UninitializedBuffer(), torch.nn.parameter.UninitializedTensorMixin)
     True
     """
@@ -193,8 +184,6 @@ class UninitializedTensorMixin:
         ----------
         shape : tuple of int
             The shape.
-        device : device, optional
-            The device, the CPU.
         dtype : dtype, optional
             The dtype; the one given before unless given here.
         """
@@ -364,18 +353,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     It goes with `to(dtype)` and the like, and no operation takes it.
 
-    Parameters
-    ----------
-    requires_grad : bool, default True
-        Whether it is trained.
-    device : device, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of its values; the default one unless given.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.nn.UninitializedParameter(dtype=torch.float64)
     >>> w
     <UninitializedParameter>
@@ -404,16 +381,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     ----------
     requires_grad : bool, default False
         Whether it requires grad.
-    device : device, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of its values; the default one unless given.
-    persistent : bool, default True
-        Whether `state_dict` has it.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> b = torch.nn.UninitializedBuffer()
     >>> b.materialize((2, 3))
     >>> b.shape
@@ -455,7 +425,6 @@ def is_lazy(param: object) -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
     True
     """

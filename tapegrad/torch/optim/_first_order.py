@@ -65,11 +65,6 @@ class FirstOrder(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change all parameters that have a gradient.
 
-        Parameters
-        ----------
-        closure : callable, optional
-            Clears the gradients, computes the loss anew, runs backward, and returns the loss.
-
         Returns
         -------
         object

@@ -25,24 +25,10 @@ class Adadelta(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 1.0
-        The learning rate: a factor on the steps.
     rho : float, default 0.9
         The factor by which both averages of squares decay.
     eps : float, default 1e-06
         Added to both.
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
-    foreach : bool, optional
-        Without effect on the numbers.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
 
     Raises
     ------
@@ -55,7 +41,6 @@ class Adadelta(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w])
     >>> (w**2).sum().backward()

@@ -20,8 +20,6 @@ class Adafactor(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
     lr : float or Tensor, default 0.01
         The greatest relative step, which falls as 1 / sqrt(steps).
     beta2_decay : float, default -0.8
@@ -32,10 +30,6 @@ class Adafactor(FirstOrder):
         The greatest root of the mean square of a step.
     weight_decay : float, default 0.0
         A step scales the parameters by 1 - lr * weight_decay first.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
 
     Raises
     ------
@@ -48,7 +42,6 @@ class Adafactor(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.ones(2, 2, requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w])
     >>> (w**2).sum().backward()

@@ -26,26 +26,10 @@ class Adagrad(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.01
-        The learning rate: a factor on the steps.
     lr_decay : float, default 0
         Step n has the rate lr / (1 + (n - 1) * lr_decay).
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
     initial_accumulator_value : float, default 0
         The sum before the first step.
-    eps : float, default 1e-10
-        Added to the root.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
-    fused : bool, optional
-        Without effect on the numbers.
 
     Raises
     ------
@@ -60,7 +44,6 @@ class Adagrad(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
     >>> (w**2).sum().backward()

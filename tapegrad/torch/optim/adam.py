@@ -28,30 +28,10 @@ class Adam(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.001
-        The learning rate: a factor on the steps.
     betas : tuple of float or of Tensor, default (0.9, 0.999)
         The factors by which the average gradient and the average square decay.
-    eps : float, default 1e-08
-        Added to the root.
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
     amsgrad : bool, default False
         Divide by the largest average square so far.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
-    fused : bool, optional
-        Without effect on the numbers.
-    decoupled_weight_decay : bool, default False
-        Let the decay scale the parameters, not their gradients, as in AdamW.
 
     Raises
     ------
@@ -66,7 +46,6 @@ class Adam(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -26,24 +26,10 @@ class Adamax(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.002
-        The learning rate: a factor on the steps.
     betas : tuple of float, default (0.9, 0.999)
         The factors by which the average gradient and the largest absolute value decay.
     eps : float, default 1e-08
         Added to the absolute values of the gradient.
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
 
     Raises
     ------
@@ -56,7 +42,6 @@ class Adamax(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -14,28 +14,12 @@ class AdamW(Adam):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.001
-        The learning rate: a factor on the steps.
     betas : tuple of float or of Tensor, default (0.9, 0.999)
         The factors by which the average gradient and the average square decay.
-    eps : float, default 1e-08
-        Added to the root.
     weight_decay : float, default 0.01
         A step scales the parameters by 1 - lr * weight_decay first.
     amsgrad : bool, default False
         Divide by the largest average square so far.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    foreach : bool, optional
-        Without effect on the numbers.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
-    fused : bool, optional
-        Without effect on the numbers.
 
     Raises
     ------
@@ -50,7 +34,6 @@ class AdamW(Adam):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -30,26 +30,12 @@ class ASGD(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.01
-        The learning rate: a factor on the steps.
     lambd : float, default 0.0001
         A step scales the parameters by 1 - lambd times the present rate first.
     alpha : float, default 0.75
         The power by which the rate falls.
     t0 : float, default 1000000.0
         The step from which on parameters are averaged.
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
 
     Raises
     ------
@@ -62,7 +48,6 @@ class ASGD(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.1)
     >>> (w**2).sum().backward()

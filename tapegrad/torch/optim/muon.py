@@ -23,8 +23,6 @@ class Muon(FirstOrder):
     ----------
     params : iterable
         Matrices, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.001
-        The learning rate: a factor on the steps.
     weight_decay : float, default 0.1
         A step scales the parameters by 1 - lr * weight_decay first.
     momentum : float, default 0.95
@@ -51,7 +49,6 @@ class Muon(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.eye(2, requires_grad=True)
     >>> optimizer = torch.optim.Muon([w], lr=0.1)
     >>> (w**2).sum().backward()

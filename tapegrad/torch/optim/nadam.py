@@ -30,29 +30,11 @@ class NAdam(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.002
-        The learning rate: a factor on the steps.
     betas : tuple of float, default (0.9, 0.999)
         The factors by which the average gradient and the average square decay.
-    eps : float, default 1e-08
-        Added to the root.
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
     momentum_decay : float, default 0.004
         How fast the momentum of step n, `betas[0] * (1 - 0.96**(n * momentum_decay) / 2)`, comes
         to betas[0].
-    decoupled_weight_decay : bool, default False
-        Let the decay scale the parameters, not their gradients, as in AdamW.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
 
     Raises
     ------
@@ -65,7 +47,6 @@ class NAdam(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -40,7 +40,6 @@ def register_optimizer_step_pre_hook(hook: Function) -> Handle:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> def show(optimizer, args, kwargs):
     ...     print("before", type(optimizer).__name__)
     >>> handle = torch.optim.optimizer.register_optimizer_step_pre_hook(show)
@@ -54,11 +53,6 @@ def register_optimizer_step_pre_hook(hook: Function) -> Handle:
 def register_optimizer_step_post_hook(hook: Function) -> Handle:
     """Call `hook(optimizer, args, kwargs)` after each step of every optimizer.
 
-    Parameters
-    ----------
-    hook : callable
-        What is called.
-
     Returns
     -------
     Handle
@@ -66,7 +60,6 @@ def register_optimizer_step_post_hook(hook: Function) -> Handle:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> def show(optimizer, args, kwargs):
     ...     print("after", type(optimizer).__name__)
     >>> handle = torch.optim.optimizer.register_optimizer_step_post_hook(show)
@@ -95,8 +88,6 @@ class Optimizer:
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
     defaults : dict
         The settings of groups that do not give them.
 
@@ -109,7 +100,6 @@ class Optimizer:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Descent(torch.optim.Optimizer):
     ...     def step(self, closure=None):
     ...         with torch.no_grad():
@@ -238,11 +228,6 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change all parameters that have a gradient; a subclass defines it.
 
-        Parameters
-        ----------
-        closure : callable, optional
-            Clears the gradients, computes the loss anew, runs backward, and returns the loss.
-
         Returns
         -------
         object
@@ -270,11 +255,6 @@ class Optimizer:
     def register_step_post_hook(self, hook: Function) -> Handle:
         """Call `hook(optimizer, args, kwargs)` after each step.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called.
-
         Returns
         -------
         Handle
@@ -284,13 +264,6 @@ class Optimizer:
 
     def register_state_dict_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(optimizer)` before the state is saved.
-
-        Parameters
-        ----------
-        hook : callable
-            What is called.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
 
         Returns
         -------
@@ -306,8 +279,6 @@ class Optimizer:
         ----------
         hook : callable
             What is called; it may return another dict to be saved.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
 
         Returns
         -------
@@ -323,8 +294,6 @@ class Optimizer:
         ----------
         hook : callable
             What is called; it may return another dict to be loaded.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
 
         Returns
         -------
@@ -335,13 +304,6 @@ class Optimizer:
 
     def register_load_state_dict_post_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(optimizer)` after a state was loaded.
-
-        Parameters
-        ----------
-        hook : callable
-            What is called.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
 
         Returns
         -------

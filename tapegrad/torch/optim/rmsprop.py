@@ -26,28 +26,12 @@ class RMSprop(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.01
-        The learning rate: a factor on the steps.
     alpha : float, default 0.99
         The factor by which the average decays.
-    eps : float, default 1e-08
-        Added to the root.
-    weight_decay : float, default 0
-        This times a parameter is added to its gradient.
     momentum : float, default 0
         The factor on the last step, to which the gradient is added.
     centered : bool, default False
         Divide by the root of the variance, not of the square.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
 
     Raises
     ------
@@ -61,7 +45,6 @@ class RMSprop(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
     >>> (w**2).sum().backward()

@@ -25,22 +25,12 @@ class Rprop(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
     lr : float or Tensor, default 0.01
         The first size.
     etas : tuple of float, default (0.5, 1.2)
         The factors on the size where the sign has changed, and where it has not.
     step_sizes : tuple of float, default (1e-06, 50)
         The least and the largest size.
-    capturable : bool, default False
-        Must be False where a step is taken: it is for other devices.
-    foreach : bool, optional
-        Without effect on the numbers.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
 
     Raises
     ------
@@ -53,7 +43,6 @@ class Rprop(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([w], lr=0.1)
     >>> (w**2).sum().backward()

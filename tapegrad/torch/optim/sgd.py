@@ -22,10 +22,6 @@ class SGD(FirstOrder):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.001
-        The learning rate: a factor on the steps.
     momentum : float, default 0
         The factor on the last step, to which the gradient is added.
     dampening : float, default 0
@@ -34,14 +30,6 @@ class SGD(FirstOrder):
         This times a parameter is added to its gradient.
     nesterov : bool, default False
         Step by the gradient plus momentum times that sum.
-    maximize : bool, default False
-        Go along the gradient, not against it.
-    foreach : bool, optional
-        Without effect on the numbers.
-    differentiable : bool, default False
-        Log the steps on the graph; the parameters then are no leaves.
-    fused : bool, optional
-        Without effect on the numbers.
 
     Raises
     ------
@@ -52,7 +40,6 @@ class SGD(FirstOrder):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
     >>> (w**2).sum().backward()

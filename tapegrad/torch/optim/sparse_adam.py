@@ -19,16 +19,10 @@ class SparseAdam(Optimizer):
 
     Parameters
     ----------
-    params : iterable
-        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
-    lr : float or Tensor, default 0.001
-        The learning rate: a factor on the steps.
     betas : tuple of float, default (0.9, 0.999)
         The factors by which averages decay, in [0, 1).
     eps : float, default 1e-08
         Above 0.
-    maximize : bool, default False
-        Go along the gradient, not against it.
 
     Raises
     ------
@@ -37,7 +31,6 @@ class SparseAdam(Optimizer):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> torch.optim.SparseAdam([w]).step()
     """
@@ -58,11 +51,6 @@ class SparseAdam(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Do nothing, where no parameter has a gradient.
-
-        Parameters
-        ----------
-        closure : callable, optional
-            Clears the gradients, computes the loss anew, runs backward, and returns the loss.
 
         Returns
         -------

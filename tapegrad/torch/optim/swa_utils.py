@@ -43,7 +43,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.9)
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
     tensor(1.1000)
@@ -68,7 +67,6 @@ def get_swa_avg_fn() -> Average:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> average = torch.optim.swa_utils.get_swa_avg_fn()
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
     tensor(1.5000)
@@ -103,7 +101,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> averages = [torch.tensor(1.0)]
     >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor(2.0)], 1)
     >>> averages
@@ -123,7 +120,6 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> averages = [torch.tensor(1.0)]
     >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(2.0)], 1)
     >>> averages
@@ -177,7 +173,6 @@ class AveragedModel(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
     >>> for value in [1.0, 2.0]:
@@ -290,7 +285,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
     >>> model.running_mean
@@ -323,17 +317,12 @@ class SWALR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     swa_lr : float or list of float
         The last rate, or one for each group.
     anneal_epochs : int, default 10
         In how many epochs it gets there.
     anneal_strategy : {"cos", "linear"}, default "cos"
         Along what the rate goes: half a period of a cosine, or a line.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -342,7 +331,6 @@ class SWALR(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.5, 2, "linear")
     >>> rates = []

@@ -37,7 +37,6 @@ class ProfilerActivity(enum.Enum):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.profiler.ProfilerActivity.CPU
     <ProfilerActivity.CPU: 0>
     """
@@ -69,7 +68,6 @@ class ProfilerAction(enum.Enum):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.profiler.ProfilerAction.RECORD
     <ProfilerAction.RECORD: 2>
     """
@@ -90,7 +88,6 @@ def supported_activities() -> set[ProfilerActivity]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.profiler.supported_activities()
     {<ProfilerActivity.CPU: 0>}
     """
@@ -141,7 +138,6 @@ def schedule(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
     >>> [action(step).name for step in range(5)]
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
@@ -204,8 +200,6 @@ def tensorboard_trace_handler(
         By default the machine's name and the number of the process.
     use_gzip : bool, default False
         Compress the files, .gz.
-    use_python_export : bool, default False
-        Ignored.
 
     Returns
     -------
@@ -214,7 +208,6 @@ def tensorboard_trace_handler(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     handler = torch.profiler.tensorboard_trace_handler(folder, "worker")
@@ -285,7 +278,6 @@ class profile(Block[Any]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.profiler.profile() as prof:
     ...     (x * x).sum().backward()
@@ -547,8 +539,6 @@ class profile(Block[Any]):
         ----------
         path : path
             The file, in JSON; compressed if it ends in .gz.
-        use_python_export : bool, default False
-            Ignored.
 
         Raises
         ------
@@ -586,8 +576,6 @@ class profile(Block[Any]):
 
         Parameters
         ----------
-        key : str
-            Its name in the file.
         value : str
             The text.
         """
@@ -598,8 +586,6 @@ class profile(Block[Any]):
 
         Parameters
         ----------
-        key : str
-            Its name in the file.
         value : str
             The text, in JSON.
         """

@@ -61,7 +61,6 @@ def save(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import io
     >>> file = io.BytesIO()
     >>> torch.save({"w": torch.ones(2)}, file)
@@ -141,7 +140,6 @@ def load(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import io
     >>> file = io.BytesIO()
     >>> torch.save([torch.arange(3), "a"], file)
@@ -216,7 +214,6 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.serialization.add_safe_globals([])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
@@ -238,7 +235,6 @@ def get_safe_globals() -> list[Any]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.serialization.get_safe_globals()
     []
     """

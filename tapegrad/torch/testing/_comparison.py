@@ -256,7 +256,6 @@ def assert_close(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     """
     if (rtol is None) != (atol is None):

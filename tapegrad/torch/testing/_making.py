@@ -61,7 +61,6 @@ def make_tensor(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float32).shape
     torch.Size([2, 3])
     """

@@ -144,8 +144,6 @@ class CheckpointFunction(Function):
         ----------
         ctx : FunctionCtx
             What keeps the arguments.
-        function : callable
-            The segment.
         state : Tensor or None
             A state of random numbers for the second computation to begin with.
         *args : object
@@ -338,7 +336,6 @@ def noop_context_fn() -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> first, second = torch.utils.checkpoint.noop_context_fn()
     >>> with first, second:
     ...     torch.ones(2).sum()
@@ -362,7 +359,6 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.check_backward_validity([x, 3])
     """
@@ -390,7 +386,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.detach_variable((2 * x, 3))
     (tensor([2., 2.], requires_grad=True), 3)
@@ -418,7 +413,6 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.utils.checkpoint.get_device_states(torch.ones(2))
     ([], [])
     """
@@ -437,7 +431,6 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.utils.checkpoint.set_device_states([], [])
     """
 
@@ -445,9 +438,6 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 class DefaultDeviceType:
     """The device whose state of random numbers is kept: the CPU, whatever was set.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
     'cpu'
     """
@@ -488,8 +478,6 @@ def checkpoint(
 
     Parameters
     ----------
-    function : callable
-        The segment.
     *args : object
         Its arguments.
     use_reentrant : bool, optional
@@ -535,7 +523,6 @@ def checkpoint(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
     >>> torch.autograd.grad(y, x)
@@ -642,7 +629,6 @@ def checkpoint_sequential(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.ReLU())
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False).shape

@@ -21,14 +21,6 @@ from tapegrad.torch.nn.parameter import Parameter
 class ReLU(Module):
     """The maximum of 0 and each element.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -47,16 +39,6 @@ class ReLU(Module):
 class Tanh(Module):
     """The hyperbolic tangent of each element.
 
-    Parameters
-    ----------
-    *args : object
-        None are taken.
-    **kwargs : object
-        None are taken.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Tanh()(torch.tensor([-1.0, 2.0]))
     tensor([-0.7616,  0.9640])
     """
@@ -68,16 +50,6 @@ class Tanh(Module):
 class Sigmoid(Module):
     """The logistic function of each element, `1 / (1 + exp(-x))`.
 
-    Parameters
-    ----------
-    *args : object
-        None are taken.
-    **kwargs : object
-        None are taken.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 2.0]))
     tensor([0.2689, 0.8808])
     """
@@ -89,14 +61,6 @@ class Sigmoid(Module):
 class Softmax(Module):
     """Exponentials divided by their sum along a dimension.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension along which the results sum to 1; leaving it out warns at the call.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
@@ -123,7 +87,6 @@ class LogSoftmax(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([-0.6931, -0.6931])
     """
@@ -167,14 +130,6 @@ class _Inplace(Module):
 class SELU(_Inplace):
     """ELU scaled so that it keeps mean 0 and variance 1.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -189,14 +144,6 @@ class SELU(_Inplace):
 class SiLU(_Inplace):
     """The unit `x * sigmoid(x)`.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
     """
@@ -211,14 +158,6 @@ class SiLU(_Inplace):
 class Mish(_Inplace):
     """The unit `x * tanh(softplus(x))`.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Mish()(torch.tensor([-1.0, 2.0]))
     tensor([-0.3034,  1.9440])
     """
@@ -233,14 +172,6 @@ class Mish(_Inplace):
 class Hardsigmoid(_Inplace):
     """The unit `x / 6 + 1 / 2`, clamped to 0 and 1.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Hardsigmoid()(torch.tensor([-1.0, 4.0]))
     tensor([0.3333, 1.0000])
     """
@@ -252,14 +183,6 @@ class Hardsigmoid(_Inplace):
 class Hardswish(_Inplace):
     """The unit `x * hardsigmoid(x)`.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Hardswish()(torch.tensor([-1.0, 4.0]))
     tensor([-0.3333,  4.0000])
     """
@@ -271,16 +194,6 @@ class Hardswish(_Inplace):
 class ELU(Module):
     """The unit x, and `alpha * (exp(x) - 1)` below 0.
 
-    Parameters
-    ----------
-    alpha : float, default 1.0
-        Minus the value far below 0.
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -300,16 +213,6 @@ class ELU(Module):
 class CELU(Module):
     """The unit x, and `alpha * (exp(x / alpha) - 1)` below 0.
 
-    Parameters
-    ----------
-    alpha : float, default 1.0
-        Minus the value far below 0.
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.CELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -333,12 +236,9 @@ class LeakyReLU(Module):
     ----------
     negative_slope : float, default 0.01
         The slope below 0.
-    inplace : bool, default False
-        Write into the argument.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LeakyReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.0100,  2.0000])
     """
@@ -364,12 +264,9 @@ class RReLU(Module):
         The least slope.
     upper : float, default 1.0 / 3
         The largest slope.
-    inplace : bool, default False
-        Write into the argument.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
     tensor([-0.5000,  2.0000])
     """
@@ -398,8 +295,6 @@ class Hardtanh(Module):
         The least value.
     max_val : float, default 1.0
         The largest value.
-    inplace : bool, default False
-        Write into the argument.
     min_value : float, optional
         The older name of `min_val`, which warns.
     max_value : float, optional
@@ -412,7 +307,6 @@ class Hardtanh(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -450,14 +344,6 @@ class Hardtanh(Module):
 class ReLU6(Hardtanh):
     """The unit x, clamped to 0 and 6.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        Write into the argument.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReLU6()(torch.tensor([-1.0, 8.0]))
     tensor([0., 6.])
     """
@@ -476,14 +362,9 @@ class Threshold(Module):
     ----------
     threshold : float
         The threshold.
-    value : float
-        The value.
-    inplace : bool, default False
-        Write into the argument.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Threshold(1.0, 0.0)(torch.tensor([0.5, 2.0]))
     tensor([0., 2.])
     """
@@ -514,7 +395,6 @@ class GELU(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
     """
@@ -540,7 +420,6 @@ class GLU(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
     """
@@ -566,7 +445,6 @@ class Hardshrink(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Hardshrink()(torch.tensor([0.25, 2.0]))
     tensor([0., 2.])
     """
@@ -592,7 +470,6 @@ class Softshrink(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Softshrink()(torch.tensor([0.25, 2.0]))
     tensor([0.0000, 1.5000])
     """
@@ -620,7 +497,6 @@ class Softplus(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Softplus()(torch.tensor([-1.0, 2.0]))
     tensor([0.3133, 2.1269])
     """
@@ -640,16 +516,6 @@ class Softplus(Module):
 class LogSigmoid(Module):
     """The logarithm of the sigmoid of each element.
 
-    Parameters
-    ----------
-    *args : object
-        None are taken.
-    **kwargs : object
-        None are taken.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 2.0]))
     tensor([-1.3133, -0.1269])
     """
@@ -661,16 +527,6 @@ class LogSigmoid(Module):
 class Softsign(Module):
     """The unit `x / (1 + |x|)`.
 
-    Parameters
-    ----------
-    *args : object
-        None are taken.
-    **kwargs : object
-        None are taken.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
@@ -682,16 +538,6 @@ class Softsign(Module):
 class Tanhshrink(Module):
     """The unit `x - tanh(x)`.
 
-    Parameters
-    ----------
-    *args : object
-        None are taken.
-    **kwargs : object
-        None are taken.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2384,  1.0360])
     """
@@ -703,14 +549,6 @@ class Tanhshrink(Module):
 class Softmin(Module):
     """The softmax of -x along a dimension.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension along which the results sum to 1; leaving it out warns at the call.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
@@ -731,16 +569,6 @@ class Softmax2d(Module):
 
     A call raises ValueError for tensors of other dimensions.
 
-    Parameters
-    ----------
-    *args : object
-        None are taken.
-    **kwargs : object
-        None are taken.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 1)).flatten()
     tensor([0.5000, 0.5000])
     """
@@ -762,14 +590,9 @@ class PReLU(Module):
         The size of the weight: one for all, or one for each channel.
     init : float, default 0.25
         Where the weight starts.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """

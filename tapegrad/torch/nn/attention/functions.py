@@ -153,8 +153,6 @@ def scaled_dot_product_attention(
         Of shape (..., s, v).
     attn_mask : Tensor, optional
         Broadcasts to (..., l, s): True where a query sees a key, or numbers that are added.
-    dropout_p : float, default 0.0
-        The probability with which a weight is set to 0.
     is_causal : bool, default False
         Let query i see the keys up to i.
     scale : float, optional
@@ -358,20 +356,12 @@ def multi_head_attention_forward(
         A key more, (1, 1, size).
     bias_v : Tensor or None
         The value of that key, (1, 1, size).
-    add_zero_attn : bool
-        Add a key and a value of zeros.
-    dropout_p : float
-        The probability with which a weight is set to 0.
     out_proj_weight : Tensor
         Of shape (size, size): what the heads, side by side, are projected by.
     out_proj_bias : Tensor or None
         Of shape (size,): what is added to that.
     training : bool, default True
         Whether weights are dropped.
-    key_padding_mask : Tensor, optional
-        Of shape (batch, s), or (s,): True where a key is hidden, or numbers that are added.
-    need_weights : bool, default True
-        Return also the weights of the keys.
     attn_mask : Tensor, optional
         Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers that are
         added.
@@ -387,10 +377,6 @@ def multi_head_attention_forward(
         Heads in place of the projected keys, (batch * heads, s, size / heads).
     static_v : Tensor, optional
         Heads in place of the projected values, (batch * heads, s, size / heads).
-    average_attn_weights : bool, default True
-        Return the mean of the heads' weights.
-    is_causal : bool, default False
-        A hint that `attn_mask` is causal.
 
     Returns
     -------

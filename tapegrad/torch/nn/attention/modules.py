@@ -36,18 +36,10 @@ class MultiheadAttention(Module):
         Whether projections have biases.
     add_bias_kv : bool, default False
         Add a key and a value that are parameters.
-    add_zero_attn : bool, default False
-        Add a key and a value of zeros.
     kdim : int, optional
         The size of keys; `embed_dim` unless given.
     vdim : int, optional
         The size of values; `embed_dim` unless given.
-    batch_first : bool, default False
-        Take and return (batch, time, size) in place of (time, batch, size).
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -62,7 +54,6 @@ class MultiheadAttention(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.MultiheadAttention(4, 2)
     >>> x = torch.ones(5, 3, 4)
     >>> out, weights = layer(x, x, x)
@@ -156,17 +147,9 @@ class MultiheadAttention(Module):
             Of shape (s, batch, kdim), or (s, kdim).
         value : Tensor
             Of shape (s, batch, vdim), or (s, vdim).
-        key_padding_mask : Tensor, optional
-            Of shape (batch, s), or (s,): True where a key is hidden, or numbers that are added.
-        need_weights : bool, default True
-            Return also the weights of the keys.
         attn_mask : Tensor, optional
             Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers that
             are added.
-        average_attn_weights : bool, default True
-            Return the mean of the heads' weights.
-        is_causal : bool, default False
-            A hint that `attn_mask` is causal.
 
         Returns
         -------

@@ -83,28 +83,8 @@ class TransformerEncoderLayer(_Block):
 
     Parameters
     ----------
-    d_model : int
-        The size of each step of a sequence.
-    nhead : int
-        The heads of attention.
-    dim_feedforward : int, default 2048
-        The size between the two linear layers.
-    dropout : float, default 0.1
-        The probability of dropout while training.
     activation : {"relu", "gelu"} or callable, default relu
         What stands between the two linear layers.
-    layer_norm_eps : float, default 1e-05
-        Added to variances in the norms.
-    batch_first : bool, default False
-        Take and return (batch, time, size) in place of (time, batch, size).
-    norm_first : bool, default False
-        Normalize what is attended and mapped, not the sums.
-    bias : bool, default True
-        Whether linear layers and norms have biases.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -113,7 +93,6 @@ class TransformerEncoderLayer(_Block):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.ones(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -174,28 +153,8 @@ class TransformerDecoderLayer(_Block):
 
     Parameters
     ----------
-    d_model : int
-        The size of each step of a sequence.
-    nhead : int
-        The heads of attention.
-    dim_feedforward : int, default 2048
-        The size between the two linear layers.
-    dropout : float, default 0.1
-        The probability of dropout while training.
     activation : {"relu", "gelu"} or callable, default relu
         What stands between the two linear layers.
-    layer_norm_eps : float, default 1e-05
-        Added to variances in the norms.
-    batch_first : bool, default False
-        Take and return (batch, time, size) in place of (time, batch, size).
-    norm_first : bool, default False
-        Normalize what is attended and mapped, not the sums.
-    bias : bool, default True
-        Whether linear layers and norms have biases.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -204,7 +163,6 @@ class TransformerDecoderLayer(_Block):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -301,10 +259,6 @@ class TransformerEncoder(Module):
     ----------
     encoder_layer : Module
         The layer.
-    num_layers : int
-        How many copies of the layer.
-    norm : Module, optional
-        What the result is normalized by.
     enable_nested_tensor : bool, default True
         Without effect: there are no nested tensors.
     mask_check : bool, default True
@@ -312,7 +266,6 @@ class TransformerEncoder(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -362,14 +315,9 @@ class TransformerDecoder(Module):
     ----------
     decoder_layer : Module
         The layer.
-    num_layers : int
-        How many copies of the layer.
-    norm : Module, optional
-        What the result is normalized by.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -415,36 +363,16 @@ class Transformer(Module):
 
     Parameters
     ----------
-    d_model : int, default 512
-        The size of each step of a sequence.
-    nhead : int, default 8
-        The heads of attention.
     num_encoder_layers : int, default 6
         How many layers the encoder has.
     num_decoder_layers : int, default 6
         How many layers the decoder has.
-    dim_feedforward : int, default 2048
-        The size between the two linear layers.
-    dropout : float, default 0.1
-        The probability of dropout while training.
     activation : {"relu", "gelu"} or callable, default relu
         What stands between the two linear layers.
     custom_encoder : Module, optional
         An encoder in place of the usual one.
     custom_decoder : Module, optional
         A decoder in place of the usual one.
-    layer_norm_eps : float, default 1e-05
-        Added to variances in the norms.
-    batch_first : bool, default False
-        Take and return (batch, time, size) in place of (time, batch, size).
-    norm_first : bool, default False
-        Normalize what is attended and mapped, not the sums.
-    bias : bool, default True
-        Whether linear layers and norms have biases.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -453,7 +381,6 @@ class Transformer(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> model = torch.nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
     >>> model(torch.ones(6, 3, 4), torch.ones(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -521,8 +448,6 @@ class Transformer(Module):
         ----------
         sz : int
             The number of steps.
-        device : device or str, optional
-            The device, the CPU.
         dtype : dtype, optional
             The dtype; the default one unless given.
 

@@ -54,11 +54,6 @@ class _Listed(Module):
     def append(self, module: Any) -> Self:
         """Add a module at the end.
 
-        Parameters
-        ----------
-        module : Module
-            The module.
-
         Returns
         -------
         Module
@@ -110,7 +105,6 @@ class Sequential(_Listed):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     Sequential(
       (0): Linear(in_features=2, out_features=3, bias=True)
@@ -155,13 +149,6 @@ class Sequential(_Listed):
 
     def insert(self, index: int, module: Any) -> Self:
         """Add a module before another one.
-
-        Parameters
-        ----------
-        index : int
-            The place.
-        module : Module
-            The module.
 
         Returns
         -------
@@ -216,14 +203,6 @@ def _sequential(other: Any) -> Sequential:
 class ModuleList(_Listed):
     """A list of modules, which are its submodules.
 
-    Parameters
-    ----------
-    modules : iterable, optional
-        The modules.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
     ModuleList(
       (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
@@ -255,11 +234,6 @@ class ModuleList(_Listed):
 
     def extend(self, modules: Iterable[Any]) -> Self:
         """Add modules at the end.
-
-        Parameters
-        ----------
-        modules : iterable
-            The modules.
 
         Returns
         -------
@@ -310,7 +284,6 @@ class ModuleDict(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layers = torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2)})
     >>> layers["first"]
     Linear(in_features=2, out_features=2, bias=True)
@@ -462,7 +435,6 @@ class Container(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.nn.Container(first=torch.nn.Tanh())

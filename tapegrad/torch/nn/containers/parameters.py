@@ -25,7 +25,6 @@ class ParameterList(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
     """
@@ -128,7 +127,6 @@ class ParameterDict(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> weights = torch.nn.ParameterDict({"w": torch.ones(2)})
     >>> list(weights.keys())
     ['w']
@@ -178,8 +176,6 @@ class ParameterDict(Module):
 
         Parameters
         ----------
-        key : str
-            The name.
         default : object, optional
             What is set.
 
@@ -199,11 +195,6 @@ class ParameterDict(Module):
 
     def pop(self, key: str) -> Any:
         """Remove a value and return it.
-
-        Parameters
-        ----------
-        key : str
-            The name.
 
         Returns
         -------
@@ -241,8 +232,6 @@ class ParameterDict(Module):
 
         Parameters
         ----------
-        key : str
-            The name.
         default : object, optional
             What is returned where there is none.
 

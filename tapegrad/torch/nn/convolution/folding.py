@@ -133,16 +133,10 @@ def unfold(
 
     Parameters
     ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
     kernel_size : int or tuple of int
         The height and width of a window.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis.
-    stride : int or tuple of int, default 1
-        The steps between windows.
 
     Returns
     -------
@@ -181,16 +175,10 @@ def fold(
     ----------
     input : Tensor
         Of shape (n, channels * elements of a window, number of windows), or without n.
-    output_size : int or tuple of int
-        The height and width of the images.
     kernel_size : int or tuple of int
         The height and width of a window.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis.
-    stride : int or tuple of int, default 1
-        The steps between windows.
 
     Returns
     -------

@@ -258,10 +258,6 @@ def conv1d(
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many zeros are put before and after each axis; "valid" for none, "same" for as many as
         keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
 
     Returns
     -------
@@ -298,8 +294,6 @@ def conv2d(
 
     Parameters
     ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
     weight : Tensor
         Of shape (out channels, channels / groups, kernel height, kernel width), and of the dtype
         of `input`.
@@ -310,10 +304,6 @@ def conv2d(
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many zeros are put before and after each axis; "valid" for none, "same" for as many as
         keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
 
     Returns
     -------
@@ -363,10 +353,6 @@ def conv3d(
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many zeros are put before and after each axis; "valid" for none, "same" for as many as
         keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
 
     Returns
     -------
@@ -411,14 +397,8 @@ def conv_transpose1d(
         A number for each of the output channels, which is added.
     stride : int or tuple of int, default 1
         The steps of the convolution, for all axes or for each.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
     output_padding : int or tuple of int, default 0
         Elements more at the end of each axis, since several sizes have convolutions of one size.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
 
     Returns
     -------
@@ -458,8 +438,6 @@ def conv_transpose2d(
 
     Parameters
     ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
     weight : Tensor
         Of shape (channels, out channels / groups, kernel height, kernel width), and of the dtype
         of `input`.
@@ -467,14 +445,8 @@ def conv_transpose2d(
         A number for each of the output channels, which is added.
     stride : int or tuple of int, default 1
         The steps of the convolution, for all axes or for each.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
     output_padding : int or tuple of int, default 0
         Elements more at the end of each axis, since several sizes have convolutions of one size.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
 
     Returns
     -------
@@ -525,14 +497,8 @@ def conv_transpose3d(
         A number for each of the output channels, which is added.
     stride : int or tuple of int, default 1
         The steps of the convolution, for all axes or for each.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
     output_padding : int or tuple of int, default 0
         Elements more at the end of each axis, since several sizes have convolutions of one size.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
 
     Returns
     -------
@@ -582,14 +548,10 @@ def convolution(
         The steps of the convolution, for all axes or for each.
     padding : int, tuple of int, or {"valid", "same"}
         As in these functions.
-    dilation : int or tuple of int
-        The steps between the elements of a window.
     transposed : bool
         Whether it is a transposed convolution.
     output_padding : int or tuple of int
         As in `nn.functional.conv_transpose2d`; else without effect.
-    groups : int
-        Into how many parts the channels are split, which do not see each other.
 
     Returns
     -------
@@ -603,7 +565,6 @@ def convolution(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> x, kernel = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
     >>> torch.convolution(x, kernel, None, 1, 0, 1, False, 0, 1)
     tensor([[[2., 2.]]])

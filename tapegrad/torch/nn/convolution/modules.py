@@ -216,42 +216,19 @@ class Conv1d(_Conv):
 
     Parameters
     ----------
-    in_channels : int
-        The channels of inputs.
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
         What is put there.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide, other words, and "same" with steps.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.conv1d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 5)).shape
     torch.Size([2, 8, 5])
     """
@@ -275,42 +252,19 @@ class Conv2d(_Conv):
 
     Parameters
     ----------
-    in_channels : int
-        The channels of inputs.
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
         What is put there.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide, other words, and "same" with steps.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.conv2d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Conv2d(3, 8, 3, padding=1)
     Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
     """
@@ -334,42 +288,19 @@ class Conv3d(_Conv):
 
     Parameters
     ----------
-    in_channels : int
-        The channels of inputs.
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
         What is put there.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide, other words, and "same" with steps.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.conv3d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Conv3d(3, 8, 2)(torch.ones(3, 2, 4, 4)).shape
     torch.Size([8, 1, 3, 3])
     """
@@ -467,43 +398,16 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     Parameters
     ----------
-    in_channels : int
-        The channels of inputs.
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis of the output.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding_mode : {"zeros"}, default "zeros"
         There is no other.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide, and another `padding_mode`.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.conv_transpose1d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(3, 5)).shape
     torch.Size([8, 10])
     """
@@ -520,43 +424,16 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     Parameters
     ----------
-    in_channels : int
-        The channels of inputs.
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis of the output.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding_mode : {"zeros"}, default "zeros"
         There is no other.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide, and another `padding_mode`.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.conv_transpose2d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.ConvTranspose2d(3, 8, 3, stride=2)
     >>> layer(torch.ones(3, 2, 2)).shape
     torch.Size([8, 5, 5])
@@ -576,43 +453,16 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     Parameters
     ----------
-    in_channels : int
-        The channels of inputs.
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis of the output.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding_mode : {"zeros"}, default "zeros"
         There is no other.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide, and another `padding_mode`.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.conv_transpose3d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ConvTranspose3d(3, 8, 2)(torch.ones(3, 2, 2, 2)).shape
     torch.Size([8, 3, 3, 3])
     """
@@ -631,20 +481,11 @@ class Unfold(Module):
     ----------
     kernel_size : int or tuple of int
         The height and width of a window.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.unfold : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Unfold(2)(torch.ones(1, 3, 3)).shape
     torch.Size([4, 4])
     """
@@ -674,24 +515,13 @@ class Fold(Module):
 
     Parameters
     ----------
-    output_size : int or tuple of int
-        The height and width of the images.
     kernel_size : int or tuple of int
         The height and width of a window.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.fold : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Fold(3, 2)(torch.ones(4, 4))
     tensor([[[1., 2., 1.],
              [2., 4., 2.],
@@ -840,31 +670,14 @@ class LazyConv1d(_LazyPlainConv, Conv1d):
 
     Parameters
     ----------
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
         What is put there.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyConv1d(8, 3)
     >>> layer(torch.ones(2, 3, 5)).shape
     torch.Size([2, 8, 3])
@@ -878,31 +691,14 @@ class LazyConv2d(_LazyPlainConv, Conv2d):
 
     Parameters
     ----------
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
         What is put there.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyConv2d(8, 3)
     >>> layer(torch.ones(2, 3, 5, 5)).shape, layer
     (torch.Size([2, 8, 3, 3]), Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1)))
@@ -916,31 +712,14 @@ class LazyConv3d(_LazyPlainConv, Conv3d):
 
     Parameters
     ----------
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
     padding : int, tuple of int, or {"valid", "same"}, default 0
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
         What is put there.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyConv3d(8, 3)
     >>> layer(torch.ones(3, 3, 3, 3)).shape
     torch.Size([8, 1, 1, 1])
@@ -954,32 +733,11 @@ class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
 
     Parameters
     ----------
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis of the output.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding_mode : {"zeros"}, default "zeros"
         There is no other.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyConvTranspose1d(8, 3)
     >>> layer(torch.ones(2, 3, 5)).shape
     torch.Size([2, 8, 7])
@@ -993,32 +751,11 @@ class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
 
     Parameters
     ----------
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis of the output.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding_mode : {"zeros"}, default "zeros"
         There is no other.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyConvTranspose2d(8, 3)
     >>> layer(torch.ones(2, 3, 5, 5)).shape
     torch.Size([2, 8, 7, 7])
@@ -1032,32 +769,11 @@ class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
 
     Parameters
     ----------
-    out_channels : int
-        The channels of outputs.
-    kernel_size : int or tuple of int
-        The sides of the kernel, for all axes or for each.
-    stride : int or tuple of int, default 1
-        The steps between windows.
-    padding : int or tuple of int, default 0
-        That of the convolution: so much is cut off at both ends of each axis.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis of the output.
-    groups : int, default 1
-        Into how many parts the channels are split, which do not see each other.
-    bias : bool, default True
-        Whether there is a bias.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
     padding_mode : {"zeros"}, default "zeros"
         There is no other.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
     >>> layer(torch.ones(3, 3, 3, 3)).shape
     torch.Size([8, 5, 5, 5])

@@ -43,12 +43,6 @@ def normalize(
     ----------
     input : Tensor
         Vectors along `dim`.
-    p : float, default 2.0
-        The power of the norm.
-    dim : int, default 1
-        The dimension along which vectors lie.
-    eps : float, default 1e-12
-        The least norm that vectors are divided by.
     out : Tensor, optional
         Where the result is written to.
 
@@ -76,12 +70,6 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     ----------
     x1 : Tensor
         Vectors along `dim`.
-    x2 : Tensor
-        Others; the shapes broadcast.
-    dim : int, default 1
-        The dimension along which vectors lie.
-    eps : float, default 1e-08
-        The least norm that vectors are divided by.
 
     Returns
     -------
@@ -117,14 +105,8 @@ def pairwise_distance(
     ----------
     x1 : Tensor
         Vectors along the last dimension.
-    x2 : Tensor
-        Others; the shapes broadcast.
-    p : float, default 2.0
-        The power of the norm.
     eps : float, default 1e-06
         Added to each difference, so that the norm has a derivative.
-    keepdim : bool, default False
-        Let the last dimension stay, with the size 1.
 
     Returns
     -------

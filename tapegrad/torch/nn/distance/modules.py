@@ -13,16 +13,6 @@ from tapegrad.torch.nn.module.module import Module
 class CosineSimilarity(Module):
     """The cosines of the angles between vectors along a dimension.
 
-    Parameters
-    ----------
-    dim : int, default 1
-        The dimension along which vectors lie.
-    eps : float, default 1e-08
-        The least norm that vectors are divided by.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
@@ -44,16 +34,11 @@ class PairwiseDistance(Module):
 
     Parameters
     ----------
-    p : float, default 2.0
-        The power of the norm.
     eps : float, default 1e-06
         Added to each difference, so that the norm has a derivative.
-    keepdim : bool, default False
-        Let the last dimension stay, with the size 1.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """

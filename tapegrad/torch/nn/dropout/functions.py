@@ -25,17 +25,6 @@ def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each element 0 with probability p, else divided by 1 - p.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape.
-    p : float, default 0.5
-        The probability of being dropped, between 0 and 1.
-    training : bool, default True
-        Whether a model is trained; where it is not, the input is returned as it is.
-    inplace : bool, default False
-        Write into the argument, which is returned.
-
     Returns
     -------
     Tensor
@@ -107,12 +96,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ----------
     input : Tensor
         Signals, (n, channels, length) or (channels, length).
-    p : float, default 0.5
-        The probability of being dropped, between 0 and 1.
-    training : bool, default True
-        Whether a model is trained; where it is not, the input is returned as it is.
-    inplace : bool, default False
-        Write into the argument, which is returned.
 
     Returns
     -------
@@ -152,12 +135,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     input : Tensor
         Images, (n, channels, height, width). Of three dimensions the second has the channels, with
         a warning.
-    p : float, default 0.5
-        The probability of being dropped, between 0 and 1.
-    training : bool, default True
-        Whether a model is trained; where it is not, the input is returned as it is.
-    inplace : bool, default False
-        Write into the argument, which is returned.
 
     Returns
     -------
@@ -199,12 +176,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n. Others warn.
-    p : float, default 0.5
-        The probability of being dropped, between 0 and 1.
-    training : bool, default True
-        Whether a model is trained; where it is not, the input is returned as it is.
-    inplace : bool, default False
-        Write into the argument, which is returned.
 
     Returns
     -------
@@ -271,17 +242,6 @@ def alpha_dropout(
     Each element is set, with probability p, to the value that selu tends to far below 0; then all
     are scaled and shifted.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape.
-    p : float, default 0.5
-        The probability of being dropped, between 0 and 1.
-    training : bool, default False
-        Whether a model is trained; where it is not, the input is returned as it is.
-    inplace : bool, default False
-        Write into the argument, which is returned.
-
     Returns
     -------
     Tensor
@@ -317,12 +277,6 @@ def feature_alpha_dropout(
     ----------
     input : Tensor
         Of shape (n, channels, ...).
-    p : float, default 0.5
-        The probability of being dropped, between 0 and 1.
-    training : bool, default False
-        Whether a model is trained; where it is not, the input is returned as it is.
-    inplace : bool, default False
-        Write into the argument, which is returned.
 
     Returns
     -------

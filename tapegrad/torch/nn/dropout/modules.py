@@ -27,7 +27,6 @@ class Dropout(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Dropout(0.5).eval()
     >>> layer(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
@@ -76,13 +75,8 @@ class Dropout1d(_Dropping):
     ValueError
         For a `p` outside of 0 and 1.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.dropout1d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Dropout1d().eval()(torch.ones(2, 3))
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
@@ -107,13 +101,8 @@ class Dropout2d(_Dropping):
     ValueError
         For a `p` outside of 0 and 1.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.dropout2d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -137,13 +126,8 @@ class Dropout3d(_Dropping):
     ValueError
         For a `p` outside of 0 and 1.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.dropout3d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
     """
@@ -167,13 +151,8 @@ class AlphaDropout(_Dropping):
     ValueError
         For a `p` outside of 0 and 1.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.alpha_dropout : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AlphaDropout()(torch.ones(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -197,13 +176,8 @@ class FeatureAlphaDropout(_Dropping):
     ValueError
         For a `p` outside of 0 and 1.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.feature_alpha_dropout : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.FeatureAlphaDropout()(torch.ones(2, 3, 4)).shape
     torch.Size([2, 3, 4])
     """

@@ -121,14 +121,10 @@ def embedding_renorm_(
 
     Parameters
     ----------
-    weight : Tensor
-        The matrix, (rows, size).
     indices : Tensor
         The numbers of the rows.
     max_norm : float
         The largest norm that these rows are left with.
-    norm_type : float, default 2.0
-        The power of that norm.
 
     Returns
     -------
@@ -142,7 +138,6 @@ def embedding_renorm_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), torch.tensor([0, 1]), 1.0)
     tensor([[0.6000, 0.8000],
             [0.6000, 0.8000]])
@@ -177,18 +172,8 @@ def embedding(
     ----------
     input : Tensor
         The numbers of rows, int64 or int32, of any shape.
-    weight : Tensor
-        The matrix, (rows, size).
     padding_idx : int, optional
         A row that gets no gradient.
-    max_norm : float, optional
-        The norm to which rows that are used are scaled down first, in place.
-    norm_type : float, default 2.0
-        The power of that norm.
-    scale_grad_by_freq : bool, default False
-        Divide gradients by how often their row is used.
-    sparse : bool, default False
-        Must be False: there are no sparse tensors.
 
     Returns
     -------
@@ -388,20 +373,10 @@ def embedding_bag(
     ----------
     input : Tensor
         The numbers of rows, int64 or int32: (bags, length), or all bags in one row.
-    weight : Tensor
-        The matrix, (rows, size).
     offsets : Tensor, optional
         Where each bag begins in `input`, if that is one row.
-    max_norm : float, optional
-        The norm to which rows that are used are scaled down first, in place.
-    norm_type : float, default 2
-        The power of that norm.
-    scale_grad_by_freq : bool, default False
-        Divide gradients by how often their row is used.
     mode : {"mean", "sum", "max"}, default "mean"
         What becomes of the rows of a bag.
-    sparse : bool, default False
-        Must be False: there are no sparse tensors.
     per_sample_weights : Tensor, optional
         Factors of the rows, in the shape of `input`, for sums alone.
     include_last_offset : bool, default False
@@ -492,16 +467,10 @@ def _of_torch(
 
     Parameters
     ----------
-    weight : Tensor
-        The matrix, (rows, size).
     indices : Tensor
         The numbers of rows, int64 or int32, of any shape.
     padding_idx : int, default -1
         A row that gets no gradient; none if below 0.
-    scale_grad_by_freq : bool, default False
-        Divide gradients by how often their row is used.
-    sparse : bool, default False
-        Must be False: there are no sparse tensors.
 
     Returns
     -------
@@ -519,7 +488,6 @@ def _of_torch(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.embedding(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), torch.tensor([1, 0]))
     tensor([[2., 3.],
             [0., 1.]])

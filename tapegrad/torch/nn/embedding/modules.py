@@ -62,28 +62,8 @@ class Embedding(_Table):
 
     Parameters
     ----------
-    num_embeddings : int
-        The number of rows.
-    embedding_dim : int
-        The size of a row.
-    padding_idx : int, optional
-        A row that gets no gradient, and starts as zeros.
-    max_norm : float, optional
-        The norm to which rows that are used are scaled down first, in place.
-    norm_type : float, default 2.0
-        The power of that norm.
-    scale_grad_by_freq : bool, default False
-        Divide gradients by how often their row is used.
-    sparse : bool, default False
-        Must be False: there are no sparse tensors.
-    _weight : Tensor, optional
-        The rows; drawn from a normal distribution unless given.
     _freeze : bool, default False
         Whether rows are not trained.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -92,13 +72,8 @@ class Embedding(_Table):
     AssertionError
         For a `padding_idx` outside, and a `_weight` of another shape.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.embedding : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([2, 0])).shape
     torch.Size([2, 3])
     """
@@ -167,23 +142,6 @@ class Embedding(_Table):
     ) -> Any:
         """A module with given rows.
 
-        Parameters
-        ----------
-        embeddings : Tensor
-            The rows, a matrix.
-        freeze : bool, default True
-            Whether they are not trained.
-        padding_idx : int, optional
-            A row that gets no gradient, and starts as zeros.
-        max_norm : float, optional
-            The norm to which rows that are used are scaled down first, in place.
-        norm_type : float, default 2.0
-            The power of that norm.
-        scale_grad_by_freq : bool, default False
-            Divide gradients by how often their row is used.
-        sparse : bool, default False
-            Must be False: there are no sparse tensors.
-
         Returns
         -------
         Embedding
@@ -211,30 +169,10 @@ class EmbeddingBag(_Table):
 
     Parameters
     ----------
-    num_embeddings : int
-        The number of rows.
-    embedding_dim : int
-        The size of a row.
-    max_norm : float, optional
-        The norm to which rows that are used are scaled down first, in place.
-    norm_type : float, default 2.0
-        The power of that norm.
-    scale_grad_by_freq : bool, default False
-        Divide gradients by how often their row is used.
     mode : {"mean", "sum", "max"}, default "mean"
         What becomes of the rows of a bag.
-    sparse : bool, default False
-        Must be False: there are no sparse tensors.
-    _weight : Tensor, optional
-        The rows; drawn from a normal distribution unless given.
-    include_last_offset : bool, default False
-        Whether offsets end with the end of the last bag.
     padding_idx : int, optional
         A row that no bag counts, and that starts as zeros.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -243,13 +181,8 @@ class EmbeddingBag(_Table):
     AssertionError
         For a `padding_idx` outside, and a `_weight` of another shape.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.embedding_bag : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.EmbeddingBag(10, 3)(torch.tensor([[2, 0], [1, 1]])).shape
     torch.Size([2, 3])
     """
@@ -334,22 +267,8 @@ class EmbeddingBag(_Table):
 
         Parameters
         ----------
-        embeddings : Tensor
-            The rows, a matrix.
-        freeze : bool, default True
-            Whether they are not trained.
-        max_norm : float, optional
-            The norm to which rows that are used are scaled down first, in place.
-        norm_type : float, default 2.0
-            The power of that norm.
-        scale_grad_by_freq : bool, default False
-            Divide gradients by how often their row is used.
         mode : {"mean", "sum", "max"}, default "mean"
             What becomes of the rows of a bag.
-        sparse : bool, default False
-            Must be False: there are no sparse tensors.
-        include_last_offset : bool, default False
-            Whether offsets end with the end of the last bag.
         padding_idx : int, optional
             A row that no bag counts, and that starts as zeros.
 

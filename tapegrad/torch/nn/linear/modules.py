@@ -35,7 +35,6 @@ class Identity(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Identity(54)(torch.tensor([1.0]))
     tensor([1.])
     """
@@ -57,18 +56,9 @@ class Linear(Module):
     ----------
     in_features : int
         The size of the last dimension of inputs.
-    out_features : int
-        The size of the last dimension of outputs.
-    bias : bool, default True
-        Whether there is a bias.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """
@@ -126,7 +116,6 @@ class Flatten(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
     torch.Size([2, 12])
     """
@@ -160,7 +149,6 @@ class Unflatten(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
     torch.Size([4, 2, 3])
     """
@@ -200,14 +188,6 @@ class Bilinear(Module):
         The size of the last dimension of first inputs, above 0.
     in2_features : int
         The size of the last dimension of second inputs.
-    out_features : int
-        The size of the last dimension of outputs.
-    bias : bool, default True
-        Whether there is a bias.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -216,7 +196,6 @@ class Bilinear(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
     torch.Size([5, 4])
     """
@@ -271,20 +250,6 @@ Device = device | str | None
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` whose in_features are the last size of its first input.
 
-    Parameters
-    ----------
-    out_features : int
-        The size of the last dimension of outputs.
-    bias : bool, default True
-        Whether there is a bias.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyLinear(2)
     >>> layer
     LazyLinear(in_features=0, out_features=2, bias=True)

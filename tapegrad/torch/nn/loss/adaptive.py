@@ -39,10 +39,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         By what the size of each further cluster's projection is divided.
     head_bias : bool, default False
         Whether the scores of the frequent classes have a bias.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -55,7 +51,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[2, 5])
     >>> layer(torch.ones(3, 16), torch.tensor([0, 4, 9])).output.shape
     torch.Size([3])

@@ -118,13 +118,9 @@ def ctc_loss(
         The lengths of the sequences, (n,).
     target_lengths : Tensor or sequence of int
         The numbers of labels, (n,).
-    blank : int, default 0
-        The class of no label.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, each divided by the length of its target; their
         sum; or each of them.
-    zero_infinity : bool, default False
-        Count an infinite loss, of a target too long for its sequence, as 0.
 
     Returns
     -------

@@ -121,14 +121,6 @@ def nll_loss(
         Logarithms of probabilities, (n, classes, ...) or (classes,).
     target : Tensor
         The classes, (n, ...) or (), of int64 or uint8.
-    weight : Tensor, optional
-        A factor for each class; the mean is then divided by the sum of the factors.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    ignore_index : int, default -100
-        A class whose elements do not count.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -245,18 +237,8 @@ def cross_entropy(
     target : Tensor
         The classes, (n, ...) or (), of int64 or uint8; or probabilities of them, floating-point
         numbers of the shape of `input`.
-    weight : Tensor, optional
-        A factor for each class; the mean is then divided by the sum of the factors.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    ignore_index : int, default -100
-        A class whose elements do not count.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
-    label_smoothing : float, default 0.0
-        How much of the probability, between 0 and 1, is spread evenly over all classes.
 
     Returns
     -------

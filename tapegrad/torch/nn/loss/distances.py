@@ -67,14 +67,6 @@ def mse_loss(
 
     Parameters
     ----------
-    input : Tensor
-        Numbers of any shape.
-    target : Tensor
-        What they are compared with. Another shape broadcasts, with a warning.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     weight : Tensor, optional
@@ -127,14 +119,6 @@ def l1_loss(
 
     Parameters
     ----------
-    input : Tensor
-        Numbers of any shape.
-    target : Tensor
-        What they are compared with. Another shape broadcasts, with a warning.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     weight : Tensor, optional
@@ -183,14 +167,6 @@ def smooth_l1_loss(
 
     Parameters
     ----------
-    input : Tensor
-        Numbers of any shape.
-    target : Tensor
-        What they are compared with. Another shape broadcasts, with a warning.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     beta : float, default 1.0
@@ -237,10 +213,6 @@ def huber_loss(
 
     Parameters
     ----------
-    input : Tensor
-        Numbers of any shape.
-    target : Tensor
-        What they are compared with. Another shape broadcasts, with a warning.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     delta : float, default 1.0

@@ -42,12 +42,8 @@ def poisson_nll_loss(
         Whether `input` is a logarithm.
     full : bool, default False
         Add Stirling's formula for the constant, where `target` is above 1.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
     eps : float, default 1e-08
         Added to the mean in the logarithm, where `input` is the mean.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -96,8 +92,6 @@ def gaussian_nll_loss(
         What was seen, of the shape of `input`.
     var : Tensor or float
         The variances: of the shape of `input`, or with a last dimension of 1 or none.
-    full : bool, default False
-        Add the constant, half of log(2 pi).
     eps : float, default 1e-06
         The least variance that counts; the derivative is that of `var` itself.
     reduction : {"mean", "sum", "none"}, default "mean"

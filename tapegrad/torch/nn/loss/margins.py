@@ -101,12 +101,6 @@ def margin_ranking_loss(
         Scores of the second; the shapes broadcast.
     target : Tensor
         1 where the first should rank higher, -1 where the second should.
-    margin : float, default 0
-        How far two have to be apart so that they cost nothing.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -155,12 +149,6 @@ def hinge_embedding_loss(
         Distances, of any shape.
     target : Tensor
         1 or -1 for each of them; the shapes broadcast.
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -211,10 +199,6 @@ def cosine_embedding_loss(
         1 or -1 for each pair: (n,) or ().
     margin : float, default 0
         The largest cosine of unlike vectors that costs nothing.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -299,24 +283,6 @@ def triplet_margin_loss(
 
     Parameters
     ----------
-    anchor : Tensor
-        Vectors along the last dimension.
-    positive : Tensor
-        Vectors that should be near to them; the shapes broadcast.
-    negative : Tensor
-        Vectors that should be far from them.
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
-    p : float, default 2
-        The power of the norm.
-    eps : float, default 1e-06
-        Added to each difference, so that the norm has a derivative.
-    swap : bool, default False
-        Count the distance of positive and negative where it is the smaller one.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -365,18 +331,8 @@ def triplet_margin_with_distance_loss(
 
     Parameters
     ----------
-    anchor : Tensor
-        Vectors along the last dimension.
-    positive : Tensor
-        Vectors that should be near to them; the shapes broadcast.
-    negative : Tensor
-        Vectors that should be far from them.
     distance_function : callable, optional
         The distances of two tensors of vectors; `pairwise_distance` unless given.
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
-    swap : bool, default False
-        Count the distance of positive and negative where it is the smaller one.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -503,14 +459,8 @@ def multi_margin_loss(
         The classes, (n,) or (), of int64.
     p : {1, 2}, default 1
         The power.
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
     weight : Tensor, optional
         A factor for each class.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -582,10 +532,6 @@ def multilabel_margin_loss(
         Scores, (n, classes) or (classes,).
     target : Tensor
         Of the shape of `input`, of int64: the classes, up to the first -1.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -633,10 +579,6 @@ def soft_margin_loss(
         Scores, of any shape.
     target : Tensor
         1 or -1 for each; it may not require grad.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -690,10 +632,6 @@ def multilabel_soft_margin_loss(
         0 or 1 for each.
     weight : Tensor, optional
         A factor for each class.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 

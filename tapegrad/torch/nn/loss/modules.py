@@ -45,16 +45,11 @@ class MSELoss(_Loss):
 
     Parameters
     ----------
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
     tensor(2.5000)
     """
@@ -68,16 +63,11 @@ class L1Loss(_Loss):
 
     Parameters
     ----------
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
     tensor(1.5000)
     """
@@ -91,10 +81,6 @@ class SmoothL1Loss(_Loss):
 
     Parameters
     ----------
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     beta : float, default 1.0
@@ -102,7 +88,6 @@ class SmoothL1Loss(_Loss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
     tensor(0.8125)
     """
@@ -133,7 +118,6 @@ class HuberLoss(_Loss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.HuberLoss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
     tensor(0.8125)
     """
@@ -151,10 +135,6 @@ class KLDivLoss(_Loss):
 
     Parameters
     ----------
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
         What is returned: the mean over all elements, with a warning, their sum, each of them, or
         the sum over the number of examples, which is the divergence.
@@ -163,7 +143,6 @@ class KLDivLoss(_Loss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> loss = torch.nn.KLDivLoss(reduction="batchmean")
     >>> loss(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([[0.5, 0.5]]))
     tensor(0.1438)
@@ -190,20 +169,11 @@ class NLLLoss(_WeightedLoss):
 
     Parameters
     ----------
-    weight : Tensor, optional
-        A factor for each class; the mean is then divided by the sum of the factors.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    ignore_index : int, default -100
-        A class whose elements do not count.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> loss = torch.nn.NLLLoss()
     >>> loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
     tensor(0.3000)
@@ -235,22 +205,11 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Parameters
     ----------
-    weight : Tensor, optional
-        A factor for each class; the mean is then divided by the sum of the factors.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    ignore_index : int, default -100
-        A class whose elements do not count.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
-    label_smoothing : float, default 0.0
-        How much of the probability, between 0 and 1, is spread evenly over all classes.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> loss = torch.nn.CrossEntropyLoss()
     >>> loss(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
     tensor(0.4100)
@@ -287,16 +246,11 @@ class BCELoss(_WeightedLoss):
     ----------
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
     """
@@ -314,10 +268,6 @@ class BCEWithLogitsLoss(_Loss):
     ----------
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     pos_weight : Tensor, optional
@@ -325,7 +275,6 @@ class BCEWithLogitsLoss(_Loss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)
     """
@@ -360,22 +309,11 @@ class MarginRankingLoss(_Loss):
 
     Parameters
     ----------
-    margin : float, default 0.0
-        How far two have to be apart so that they cost nothing.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.margin_ranking_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> loss = torch.nn.MarginRankingLoss()
     >>> loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
     tensor(1.)
@@ -402,22 +340,11 @@ class HingeEmbeddingLoss(_Loss):
 
     Parameters
     ----------
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.hinge_embedding_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
@@ -445,20 +372,11 @@ class CosineEmbeddingLoss(_Loss):
     ----------
     margin : float, default 0.0
         The largest cosine of unlike vectors that costs nothing.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.cosine_embedding_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> loss = torch.nn.CosineEmbeddingLoss()
     >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
     tensor(0.2929)
@@ -485,18 +403,6 @@ class TripletMarginLoss(_Loss):
 
     Parameters
     ----------
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
-    p : float, default 2.0
-        The power of the norm.
-    eps : float, default 1e-06
-        Added to each difference, so that the norm has a derivative.
-    swap : bool, default False
-        Count the distance of positive and negative where it is the smaller one.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -505,13 +411,8 @@ class TripletMarginLoss(_Loss):
     ValueError
         Unless `margin` is positive.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.triplet_margin_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
     >>> torch.nn.TripletMarginLoss()(at, near, far)
     tensor(1.0000)
@@ -554,10 +455,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     ----------
     distance_function : callable, optional
         The distances of two tensors of vectors; `PairwiseDistance()` unless given.
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
-    swap : bool, default False
-        Count the distance of positive and negative where it is the smaller one.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -566,13 +463,8 @@ class TripletMarginWithDistanceLoss(_Loss):
     ValueError
         Unless `margin` is positive.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.triplet_margin_with_distance_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
     >>> torch.nn.TripletMarginWithDistanceLoss(margin=2.0)(at, near, far)
     tensor(2.0000)
@@ -619,14 +511,8 @@ class MultiMarginLoss(_WeightedLoss):
     ----------
     p : {1, 2}, default 1
         The power.
-    margin : float, default 1.0
-        How far two have to be apart so that they cost nothing.
     weight : Tensor, optional
         A factor for each class.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -635,13 +521,8 @@ class MultiMarginLoss(_WeightedLoss):
     ValueError
         For another `p`, and a `weight` that is no vector.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.multi_margin_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
     tensor(0.1667)
     """
@@ -682,10 +563,6 @@ class MultiLabelMarginLoss(_Loss):
 
     Parameters
     ----------
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -695,7 +572,6 @@ class MultiLabelMarginLoss(_Loss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
     tensor(0.1667)
     """
@@ -711,10 +587,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     ----------
     weight : Tensor, optional
         A factor for each class.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -724,7 +596,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> loss = torch.nn.MultiLabelSoftMarginLoss()
     >>> loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
     tensor(0.4100)
@@ -741,20 +612,11 @@ class SoftMarginLoss(_Loss):
 
     Parameters
     ----------
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.soft_margin_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]))
     tensor(1.4100)
     """
@@ -775,22 +637,13 @@ class PoissonNLLLoss(_Loss):
         Whether inputs are logarithms of means.
     full : bool, default False
         Add Stirling's formula for the constant, where the target is above 1.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
     eps : float, default 1e-08
         Added to the mean in the logarithm, where inputs are means.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.poisson_nll_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
     tensor(0.8591)
     """
@@ -825,20 +678,13 @@ class GaussianNLLLoss(_Loss):
 
     Parameters
     ----------
-    full : bool, default False
-        Add the constant, half of log(2 pi).
     eps : float, default 1e-06
         The least variance that counts.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.gaussian_nll_loss : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.tensor([2.0, 0.0]), torch.ones(2))
     tensor(1.)
     """
@@ -859,21 +705,12 @@ class CTCLoss(_Loss):
 
     Parameters
     ----------
-    blank : int, default 0
-        The class of no label.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, each divided by the length of its target; their
         sum; or each of them.
-    zero_infinity : bool, default False
-        Count an infinite loss, of a target too long for its sequence, as 0.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.ctc_loss : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
     >>> torch.nn.CTCLoss()(even, torch.tensor([[1]]), [3], [1])
     tensor(0.2877)
@@ -921,7 +758,6 @@ class NLLLoss2d(NLLLoss):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.nn.NLLLoss2d()

@@ -52,10 +52,6 @@ def kl_div(
         Logarithms of probabilities, of any shape.
     target : Tensor
         Probabilities, or with `log_target` their logarithms.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
         What is returned: the mean over all elements, with a warning, their sum, each of them, or
         the sum over the number of examples, which is the divergence.
@@ -125,10 +121,6 @@ def binary_cross_entropy(
         What they should be, of the same shape and dtype.
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
 
@@ -188,10 +180,6 @@ def binary_cross_entropy_with_logits(
         Probabilities, of the same shape.
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    size_average : bool, optional
-        An older form of `reduction`: False for the sum. It warns.
-    reduce : bool, optional
-        An older form of `reduction`: False for "none". It warns.
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     pos_weight : Tensor, optional

@@ -128,8 +128,6 @@ class Tables:
 
         Parameters
         ----------
-        name : str
-            The name.
         param : Parameter or None
             The parameter, or None in the place of one.
 
@@ -165,12 +163,8 @@ class Tables:
 
         Parameters
         ----------
-        name : str
-            The name.
         tensor : Tensor or None
             The tensor, or None in the place of one.
-        persistent : bool, default True
-            Whether `state_dict` has it.
 
         Raises
         ------
@@ -195,13 +189,6 @@ class Tables:
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module under a name.
-
-        Parameters
-        ----------
-        name : str
-            The name.
-        module : Module or None
-            The module, or None in the place of one.
 
         Raises
         ------

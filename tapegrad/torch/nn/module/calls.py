@@ -113,8 +113,6 @@ class Calls(Tables):
         ----------
         hook : callable
             What is called; it may return other arguments.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
         with_kwargs : bool, default False
             Call `hook(module, args, kwargs)`, which may return both.
 
@@ -140,8 +138,6 @@ class Calls(Tables):
         ----------
         hook : callable
             What is called; it may return another output.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
         with_kwargs : bool, default False
             Call `hook(module, args, kwargs, output)`.
         always_call : bool, default False
@@ -163,13 +159,6 @@ class Calls(Tables):
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return other gradients for the inputs.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
-
         Returns
         -------
         Handle
@@ -189,11 +178,6 @@ class Calls(Tables):
         """Call `hook(module, grad_input, grad_output)` of the operation that made the output.
 
         PyTorch's older form: use `register_full_backward_hook`.
-
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return other gradients for the inputs.
 
         Returns
         -------
@@ -217,8 +201,6 @@ class Calls(Tables):
         ----------
         hook : callable
             What is called; it may return other gradients of the outputs.
-        prepend : bool, default False
-            Call it before the other hooks of this kind.
 
         Returns
         -------

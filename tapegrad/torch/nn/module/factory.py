@@ -49,7 +49,6 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.factory_kwargs({"dtype": torch.float64})
     {'dtype': torch.float64}
     """

@@ -32,7 +32,6 @@ class LazyModuleMixin(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Scale(torch.nn.modules.lazy.LazyModuleMixin, torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

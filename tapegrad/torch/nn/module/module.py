@@ -63,7 +63,6 @@ class Module(Calls, State, Walks):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Twice(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -359,8 +358,6 @@ class Module(Calls, State, Walks):
         ----------
         device : device
             The device, "cpu".
-        recurse : bool, default True
-            Also those of the modules below.
 
         Returns
         -------

@@ -23,11 +23,6 @@ class Walks(Tables):
     def get_submodule(self, target: str) -> Any:
         """The module at a path such as "layers.0"; itself for an empty path.
 
-        Parameters
-        ----------
-        target : str
-            The path.
-
         Returns
         -------
         Module
@@ -50,8 +45,6 @@ class Walks(Tables):
 
         Parameters
         ----------
-        target : str
-            The path.
         module : Module
             The module.
         strict : bool, default False
@@ -81,11 +74,6 @@ class Walks(Tables):
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as "layers.0.weight".
 
-        Parameters
-        ----------
-        target : str
-            The path.
-
         Returns
         -------
         Parameter
@@ -104,11 +92,6 @@ class Walks(Tables):
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path.
-
-        Parameters
-        ----------
-        target : str
-            The path.
 
         Returns
         -------
@@ -140,8 +123,6 @@ class Walks(Tables):
             The modules that are left out.
         prefix : str, default ""
             How all paths begin.
-        remove_duplicate : bool, default True
-            Each once, where it has several paths.
 
         Yields
         ------
@@ -161,11 +142,6 @@ class Walks(Tables):
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """This module and all below it.
-
-        Parameters
-        ----------
-        remove_duplicate : bool, default True
-            Each once, where it has several paths.
 
         Yields
         ------
@@ -224,10 +200,6 @@ class Walks(Tables):
         ----------
         prefix : str, default ""
             How all paths begin.
-        recurse : bool, default True
-            Also those of the modules below.
-        remove_duplicate : bool, default True
-            Each once, where it has several paths.
 
         Yields
         ------
@@ -239,11 +211,6 @@ class Walks(Tables):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of this module and those below it.
-
-        Parameters
-        ----------
-        recurse : bool, default True
-            Also those of the modules below.
 
         Yields
         ------
@@ -262,10 +229,6 @@ class Walks(Tables):
         ----------
         prefix : str, default ""
             How all paths begin.
-        recurse : bool, default True
-            Also those of the modules below.
-        remove_duplicate : bool, default True
-            Each once, where it has several paths.
 
         Yields
         ------
@@ -277,11 +240,6 @@ class Walks(Tables):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this module and those below it.
-
-        Parameters
-        ----------
-        recurse : bool, default True
-            Also those of the modules below.
 
         Yields
         ------

@@ -175,14 +175,6 @@ def batch_norm(
 
     Parameters
     ----------
-    input : Tensor
-        Of shape (n, channels, ...).
-    running_mean : Tensor or None
-        The mean of each channel in earlier batches.
-    running_var : Tensor or None
-        The variance of each channel in earlier batches.
-    weight : Tensor, optional
-        A factor for each channel.
     bias : Tensor, optional
         A term for each channel.
     training : bool, default False
@@ -190,8 +182,6 @@ def batch_norm(
         else by the running ones.
     momentum : float, default 0.1
         How far the running statistics move towards those of the input.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
 
     Returns
     -------
@@ -283,14 +273,10 @@ def instance_norm(
 
     Parameters
     ----------
-    input : Tensor
-        Of shape (n, channels, ...).
     running_mean : Tensor, optional
         The mean of each channel in earlier batches.
     running_var : Tensor, optional
         The variance of each channel in earlier batches.
-    weight : Tensor, optional
-        A factor for each channel.
     bias : Tensor, optional
         A term for each channel.
     use_input_stats : bool, default True
@@ -298,8 +284,6 @@ def instance_norm(
         else by the running ones.
     momentum : float, default 0.1
         How far the running statistics move towards those of the input.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
 
     Returns
     -------
@@ -410,14 +394,10 @@ def layer_norm(
     ----------
     input : Tensor
         Of shape `(..., *normalized_shape)`.
-    normalized_shape : int or sequence of int
-        The sizes of these dimensions.
     weight : Tensor, optional
         Factors, of the shape `normalized_shape`.
     bias : Tensor, optional
         Terms, of the shape `normalized_shape`.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
 
     Returns
     -------
@@ -463,8 +443,6 @@ def rms_norm(
     ----------
     input : Tensor
         Of shape `(..., *normalized_shape)`.
-    normalized_shape : int or sequence of int
-        The sizes of these dimensions.
     weight : Tensor, optional
         Factors, of the shape `normalized_shape`.
     eps : float, optional
@@ -527,16 +505,8 @@ def group_norm(
 
     Parameters
     ----------
-    input : Tensor
-        Of shape (n, channels, ...).
-    num_groups : int
-        Into how many groups the channels are split.
-    weight : Tensor, optional
-        A factor for each channel.
     bias : Tensor, optional
         A term for each channel.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
 
     Returns
     -------
@@ -612,14 +582,6 @@ def local_response_norm(
     ----------
     input : Tensor
         Of shape (n, channels, ...), with at least three dimensions.
-    size : int
-        The number of channels over which squares are summed.
-    alpha : float, default 0.0001
-        The factor of the mean of the squares.
-    beta : float, default 0.75
-        The power.
-    k : float, default 1.0
-        The term that is added to it.
 
     Returns
     -------

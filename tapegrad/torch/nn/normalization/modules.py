@@ -177,23 +177,9 @@ class BatchNorm1d(_BatchNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float or None, default 0.1
         How far the running statistics move towards those of a batch; None for the means over all
         batches.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     See Also
     --------
@@ -201,7 +187,6 @@ class BatchNorm1d(_BatchNorm):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]]))
     tensor([[-1.0000],
             [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
@@ -217,23 +202,9 @@ class BatchNorm2d(_BatchNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float or None, default 0.1
         How far the running statistics move towards those of a batch; None for the means over all
         batches.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     See Also
     --------
@@ -241,7 +212,6 @@ class BatchNorm2d(_BatchNorm):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -256,23 +226,9 @@ class BatchNorm3d(_BatchNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float or None, default 0.1
         How far the running statistics move towards those of a batch; None for the means over all
         batches.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     See Also
     --------
@@ -280,7 +236,6 @@ class BatchNorm3d(_BatchNorm):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
     """
@@ -376,22 +331,8 @@ class InstanceNorm1d(_InstanceNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float, default 0.1
         How far the running statistics move towards those of an input.
-    affine : bool, default False
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default False
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     See Also
     --------
@@ -399,7 +340,6 @@ class InstanceNorm1d(_InstanceNorm):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
     tensor([[-1.0000,  1.0000]])
     """
@@ -412,22 +352,8 @@ class InstanceNorm2d(_InstanceNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float, default 0.1
         How far the running statistics move towards those of an input.
-    affine : bool, default False
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default False
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     See Also
     --------
@@ -435,7 +361,6 @@ class InstanceNorm2d(_InstanceNorm):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -448,22 +373,8 @@ class InstanceNorm3d(_InstanceNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float, default 0.1
         How far the running statistics move towards those of an input.
-    affine : bool, default False
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default False
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     See Also
     --------
@@ -471,7 +382,6 @@ class InstanceNorm3d(_InstanceNorm):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
     """
@@ -490,26 +400,13 @@ class LayerNorm(_Affine):
 
     Parameters
     ----------
-    normalized_shape : int or sequence of int
-        The sizes of these dimensions.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     elementwise_affine : bool, default True
         Whether there is a weight and a bias, of this shape.
     bias : bool, default True
         Whether there is a bias, if `elementwise_affine`.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.layer_norm : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0], [5.0, 9.0]]))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
@@ -554,24 +451,13 @@ class RMSNorm(_Affine):
 
     Parameters
     ----------
-    normalized_shape : int or sequence of int
-        The sizes of these dimensions.
     eps : float, optional
         Added to the mean square; the machine epsilon of the dtype unless given.
     elementwise_affine : bool, default True
         Whether there is a weight, of this shape.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.rms_norm : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.RMSNorm(2)(torch.tensor([1.0, 7.0]))
     tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
     """
@@ -614,33 +500,16 @@ class GroupNorm(_Affine):
 
     Parameters
     ----------
-    num_groups : int
-        Into how many groups the channels are split.
     num_channels : int
         The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     Raises
     ------
     ValueError
         For channels that the groups do not divide.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.group_norm : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 9.0]]))
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
            grad_fn=<NativeGroupNormBackward0>)
@@ -687,24 +556,6 @@ class GroupNorm(_Affine):
 class LocalResponseNorm(Module):
     """Each element divided by a power of its neighbours' mean square over channels.
 
-    Parameters
-    ----------
-    size : int
-        The number of channels over which squares are summed.
-    alpha : float, default 0.0001
-        The factor of the mean of the squares.
-    beta : float, default 0.75
-        The power.
-    k : float, default 1.0
-        The term that is added to it.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.local_response_norm : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
     torch.Size([1, 4, 3])
     """
@@ -788,26 +639,6 @@ class _LazyNorm(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """A `BatchNorm1d` whose num_features are the channels of its first input.
 
-    Parameters
-    ----------
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of an input.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyBatchNorm1d()
     >>> layer(torch.ones(2, 3)).shape
     torch.Size([2, 3])
@@ -819,26 +650,6 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """A `BatchNorm2d` whose num_features are the channels of its first input.
 
-    Parameters
-    ----------
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of an input.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyBatchNorm2d()
     >>> layer(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
@@ -850,26 +661,6 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """A `BatchNorm3d` whose num_features are the channels of its first input.
 
-    Parameters
-    ----------
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of an input.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyBatchNorm3d()
     >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
@@ -881,26 +672,6 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """An `InstanceNorm1d` whose num_features are the channels of its first input.
 
-    Parameters
-    ----------
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of an input.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyInstanceNorm1d()
     >>> layer(torch.ones(2, 3, 4)).shape
     torch.Size([2, 3, 4])
@@ -912,26 +683,6 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """An `InstanceNorm2d` whose num_features are the channels of its first input.
 
-    Parameters
-    ----------
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of an input.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyInstanceNorm2d()
     >>> layer(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
@@ -943,26 +694,6 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """An `InstanceNorm3d` whose num_features are the channels of its first input.
 
-    Parameters
-    ----------
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of an input.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyInstanceNorm3d()
     >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
@@ -974,20 +705,6 @@ class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
 class CrossMapLRN2d(LocalResponseNorm):
     """The older name of `LocalResponseNorm`, of images (n, channels, height, width).
 
-    Parameters
-    ----------
-    size : int
-        The number of channels over which squares are summed.
-    alpha : float, default 0.0001
-        The factor of the mean of the squares.
-    beta : float, default 0.75
-        The power.
-    k : float, default 1
-        The term that is added to it.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
     torch.Size([1, 4, 3, 3])
     """

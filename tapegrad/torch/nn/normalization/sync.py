@@ -22,29 +22,12 @@ class SyncBatchNorm(_BatchNorm):
 
     Parameters
     ----------
-    num_features : int
-        The channels of inputs.
-    eps : float, default 1e-05
-        Added to the variance before the root is taken.
     momentum : float or None, default 0.1
         How far the running statistics move towards those of a batch; None for the means over all
         batches.
-    affine : bool, default True
-        Whether there is a weight and a bias, a number for each channel.
-    track_running_stats : bool, default True
-        Keep running statistics, by which inputs are normalized in evaluation.
-    process_group : object, optional
-        Kept, and without effect.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-    bias : bool, default True
-        Whether there is a bias, if `affine`.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -81,8 +64,6 @@ class SyncBatchNorm(_BatchNorm):
         ----------
         module : Module
             The module, which is changed.
-        process_group : object, optional
-            Kept, and without effect.
 
         Returns
         -------

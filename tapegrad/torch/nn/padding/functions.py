@@ -130,8 +130,6 @@ def pad(
     input : Tensor
         Of any shape, for "constant"; for the others with at most two dimensions before those that
         are padded.
-    pad : sequence of int
-        Widths before and after, of the last dimension first; negative ones crop.
     mode : {"constant", "reflect", "replicate", "circular"}, default "constant"
         What is put there: `value`, the elements mirrored at the border, those at the border, or
         those of the other end.
@@ -170,8 +168,6 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
     ----------
     input : Tensor
         Of any shape.
-    pad : sequence of int
-        Widths before and after, of the last dimension first; negative ones crop.
     value : float, default 0
         What is put there.
 
@@ -187,7 +183,6 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 2), 7)
     tensor([7, 1, 2, 7, 7])
     """

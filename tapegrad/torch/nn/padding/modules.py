@@ -48,16 +48,6 @@ class _Constant(_Padding):
 class ConstantPad1d(_Constant):
     """A value before and after the last dimension.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or two: before and after. Negative ones crop.
-    value : float
-        The value.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ConstantPad1d((1, 2), 7.0)(torch.tensor([[1.0, 2.0]]))
     tensor([[7., 1., 2., 7., 7.]])
     """
@@ -72,12 +62,9 @@ class ConstantPad2d(_Constant):
     ----------
     padding : int or iterable of int
         The width, or four: left, right, top, bottom. Negative ones crop.
-    value : float
-        The value.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ConstantPad2d((1, 0, 0, 1), 7.0)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[7., 1., 2.],
              [7., 7., 7.]]])
@@ -93,12 +80,9 @@ class ConstantPad3d(_Constant):
     ----------
     padding : int or iterable of int
         The width, or six: left, right, top, bottom, front, back. Negative ones crop.
-    value : float
-        The value.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ConstantPad3d(1, 7.0)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -109,14 +93,6 @@ class ConstantPad3d(_Constant):
 class ZeroPad1d(ConstantPad1d):
     """Zeros before and after the last dimension.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or two: before and after. Negative ones crop.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
     tensor([[0., 1., 2., 0.]])
     """
@@ -138,7 +114,6 @@ class ZeroPad2d(ConstantPad2d):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ZeroPad2d(1)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[0., 0., 0., 0.],
              [0., 1., 2., 0.],
@@ -162,7 +137,6 @@ class ZeroPad3d(ConstantPad3d):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -177,14 +151,6 @@ class ZeroPad3d(ConstantPad3d):
 class ReflectionPad1d(_Padding):
     """Elements mirrored at the first and the last, which are not repeated.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or two: before and after. Negative ones crop.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 1., 2., 3., 2.]])
     """
@@ -203,7 +169,6 @@ class ReflectionPad2d(_Padding):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReflectionPad2d((1, 1, 0, 0))(torch.tensor([[[1.0, 2.0, 3.0]]]))
     tensor([[[2., 1., 2., 3., 2.]]])
     """
@@ -222,7 +187,6 @@ class ReflectionPad3d(_Padding):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -234,14 +198,6 @@ class ReflectionPad3d(_Padding):
 class ReplicationPad1d(_Padding):
     """The first and the last element repeated.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or two: before and after. Negative ones crop.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 2., 3., 3.]])
     """
@@ -260,7 +216,6 @@ class ReplicationPad2d(_Padding):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReplicationPad2d(1)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.],
              [1., 1., 2., 2.],
@@ -281,7 +236,6 @@ class ReplicationPad3d(_Padding):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -305,14 +259,6 @@ class CircularPad1d(_Circular):
 
     A call raises ValueError for other than 2 or 3 dimensions.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or two: before and after. Negative ones crop.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 1., 2., 3., 1.]])
     """
@@ -332,7 +278,6 @@ class CircularPad2d(_Circular):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.CircularPad2d((1, 1, 0, 0))(torch.tensor([[[1.0, 2.0, 3.0]]]))
     tensor([[[3., 1., 2., 3., 1.]]])
     """
@@ -352,7 +297,6 @@ class CircularPad3d(_Circular):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """

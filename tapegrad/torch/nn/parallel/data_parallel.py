@@ -17,20 +17,6 @@ class DataParallel(Module):
     The paths of its parameters begin with "module.", as they do in states that were saved of such
     a model.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    device_ids : sequence, optional
-        Without effect.
-    output_device : object, optional
-        Without effect.
-    dim : int, default 0
-        Without effect.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.DataParallel(torch.nn.Linear(3, 2))(torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """
@@ -76,16 +62,8 @@ def data_parallel(
 
     Parameters
     ----------
-    module : Module
-        The module.
     inputs : object
         What it is called with, one or a tuple of them.
-    device_ids : sequence, optional
-        Without effect.
-    output_device : object, optional
-        Without effect.
-    dim : int, default 0
-        Without effect.
     module_kwargs : dict, optional
         What it is called with, by name.
 
@@ -96,7 +74,6 @@ def data_parallel(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.parallel.data_parallel(torch.nn.Linear(3, 2), torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """

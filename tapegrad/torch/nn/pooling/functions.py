@@ -190,18 +190,8 @@ def avg_pool1d(
 
     Parameters
     ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    count_include_pad : bool, default True
-        Count the zeros of the padding as elements.
 
     Returns
     -------
@@ -239,18 +229,8 @@ def avg_pool2d(
     ----------
     input : Tensor
         Images, (n, channels, height, width) or (channels, height, width).
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    count_include_pad : bool, default True
-        Count the zeros of the padding as elements.
-    divisor_override : int, optional
-        What the sums are divided by, in place of the number of elements.
 
     Returns
     -------
@@ -292,18 +272,8 @@ def avg_pool3d(
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    count_include_pad : bool, default True
-        Count the zeros of the padding as elements.
-    divisor_override : int, optional
-        What the sums are divided by, in place of the number of elements.
 
     Returns
     -------
@@ -415,8 +385,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
 
     Parameters
     ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
     output_size : int
         The length of the result.
 
@@ -479,8 +447,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
 
     Returns
     -------
@@ -533,19 +499,6 @@ def lp_pool1d(
 ) -> Any:
     """Norms of windows of signals: the sums of x**p to the power 1 / p.
 
-    Parameters
-    ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
-    norm_type : float
-        The power p of the norm. It is not infinity: use the maxima of absolute values for that.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
     Returns
     -------
     Tensor
@@ -579,14 +532,6 @@ def lp_pool2d(
     ----------
     input : Tensor
         Images, (n, channels, height, width) or (channels, height, width).
-    norm_type : float
-        The power p of the norm. It is not infinity: use the maxima of absolute values for that.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
 
     Returns
     -------
@@ -622,14 +567,6 @@ def lp_pool3d(
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    norm_type : float
-        The power p of the norm. It is not infinity: use the maxima of absolute values for that.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
 
     Returns
     -------

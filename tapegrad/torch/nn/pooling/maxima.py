@@ -141,23 +141,6 @@ def max_pool1d(
 ) -> Any:
     """Maxima over windows of signals.
 
-    Parameters
-    ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    return_indices : bool, default False
-        Return also where the maxima are.
-
     Returns
     -------
     Tensor or tuple of Tensor
@@ -195,18 +178,6 @@ def max_pool2d(
     ----------
     input : Tensor
         Images, (n, channels, height, width) or (channels, height, width).
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    return_indices : bool, default False
-        Return also where the maxima are.
 
     Returns
     -------
@@ -247,18 +218,6 @@ def max_pool3d(
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    return_indices : bool, default False
-        Return also where the maxima are.
 
     Returns
     -------
@@ -295,18 +254,6 @@ def max_pool1d_with_indices(
 
     Parameters
     ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
     return_indices : bool, default True
         Without effect: places are returned.
 
@@ -345,16 +292,6 @@ def max_pool2d_with_indices(
     ----------
     input : Tensor
         Images, (n, channels, height, width) or (channels, height, width).
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
     return_indices : bool, default True
         Without effect: places are returned.
 
@@ -393,16 +330,6 @@ def max_pool3d_with_indices(
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
     return_indices : bool, default True
         Without effect: places are returned.
 
@@ -447,12 +374,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
 
     Parameters
     ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
     output_size : int
         The length of the result.
-    return_indices : bool, default False
-        Return also where the maxima are.
 
     Returns
     -------
@@ -482,10 +405,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
     ----------
     input : Tensor
         Images, (n, channels, height, width) or (channels, height, width).
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
-    return_indices : bool, default False
-        Return also where the maxima are.
 
     Returns
     -------
@@ -517,10 +436,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool 
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
-    return_indices : bool, default False
-        Return also where the maxima are.
 
     Returns
     -------
@@ -550,8 +465,6 @@ def adaptive_max_pool1d_with_indices(
 
     Parameters
     ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
     output_size : int
         The length of the result.
     return_indices : bool, default True
@@ -586,8 +499,6 @@ def adaptive_max_pool2d_with_indices(
     ----------
     input : Tensor
         Images, (n, channels, height, width) or (channels, height, width).
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
     return_indices : bool, default True
         Without effect: places are returned.
 
@@ -620,8 +531,6 @@ def adaptive_max_pool3d_with_indices(
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n.
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
     return_indices : bool, default True
         Without effect: places are returned.
 
@@ -751,8 +660,6 @@ def max_unpool1d(
     ----------
     input : Tensor
         Maxima, (n, channels, length) or (channels, length).
-    indices : Tensor
-        Where they were, as the pooling returned with `return_indices=True`.
     kernel_size : int or tuple of int
         The sides of a window in the pooling.
     stride : int or tuple of int, optional
@@ -797,8 +704,6 @@ def max_unpool2d(
     ----------
     input : Tensor
         Maxima, (n, channels, height, width) or (channels, height, width).
-    indices : Tensor
-        Where they were, as the pooling returned with `return_indices=True`.
     kernel_size : int or tuple of int
         The sides of a window in the pooling.
     stride : int or tuple of int, optional
@@ -844,8 +749,6 @@ def max_unpool3d(
     ----------
     input : Tensor
         Maxima, (n, channels, depth, height, width) or without n.
-    indices : Tensor
-        Where they were, as the pooling returned with `return_indices=True`.
     kernel_size : int or tuple of int
         The sides of a window in the pooling.
     stride : int or tuple of int, optional
@@ -895,13 +798,6 @@ def refuse_fractional(name: str) -> NoReturn:
 def fractional_max_pool2d(*args: Any, **kwargs: Any) -> NoReturn:
     """Maxima over windows drawn at random, which are not implemented.
 
-    Parameters
-    ----------
-    *args : object
-        Those of PyTorch's function.
-    **kwargs : object
-        Those of PyTorch's function.
-
     Raises
     ------
     NotImplementedError
@@ -922,13 +818,6 @@ def fractional_max_pool2d(*args: Any, **kwargs: Any) -> NoReturn:
 
 def fractional_max_pool3d(*args: Any, **kwargs: Any) -> NoReturn:
     """Maxima over windows drawn at random, which are not implemented.
-
-    Parameters
-    ----------
-    *args : object
-        Those of PyTorch's function.
-    **kwargs : object
-        Those of PyTorch's function.
 
     Raises
     ------

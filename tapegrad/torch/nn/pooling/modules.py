@@ -59,28 +59,6 @@ class _MaxPool(Module):
 class MaxPool1d(_MaxPool):
     """Maxima over windows of signals, (n, channels, length) or (channels, length).
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    return_indices : bool, default False
-        Return also where the maxima are.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.max_pool1d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[3., 7.]])
     """
@@ -91,28 +69,6 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """Maxima over windows of images, (n, channels, height, width) or (channels, height, width).
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    return_indices : bool, default False
-        Return also where the maxima are.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.max_pool2d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -124,28 +80,6 @@ class MaxPool2d(_MaxPool):
 class MaxPool3d(_MaxPool):
     """Maxima over windows of volumes, (n, channels, depth, height, width) or without n.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        How many elements, below all numbers, are put before and after each axis.
-    dilation : int or tuple of int, default 1
-        The steps between the elements of a window.
-    return_indices : bool, default False
-        Return also where the maxima are.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.max_pool3d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
     tensor([[[[7.]]]])
     """
@@ -185,20 +119,11 @@ class MaxUnpool1d(_MaxUnpool):
 
     Parameters
     ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         The padding of the pooling.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.max_unpool1d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
     >>> torch.nn.MaxUnpool1d(2)(*pool(torch.tensor([[1.0, 3.0, 7.0, 5.0]])))
     tensor([[0., 3., 7., 0.]])
@@ -213,20 +138,11 @@ class MaxUnpool2d(_MaxUnpool):
 
     Parameters
     ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         The padding of the pooling.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.max_unpool2d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
     >>> torch.nn.MaxUnpool2d(2)(*pool(torch.arange(4.0).reshape(1, 2, 2)))
     tensor([[[0., 0.],
@@ -242,20 +158,11 @@ class MaxUnpool3d(_MaxUnpool):
 
     Parameters
     ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         The padding of the pooling.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.max_unpool3d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
     >>> torch.nn.MaxUnpool3d(2)(*pool(torch.arange(8.0).reshape(1, 2, 2, 2)))
     tensor([[[[0., 0.],
@@ -292,7 +199,6 @@ class FractionalMaxPool2d(_Fractional):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> try:
     ...     torch.nn.FractionalMaxPool2d(2, output_size=1)
     ... except NotImplementedError:
@@ -318,7 +224,6 @@ class FractionalMaxPool3d(_Fractional):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> try:
     ...     torch.nn.FractionalMaxPool3d(2, output_size=1)
     ... except NotImplementedError:
@@ -335,24 +240,11 @@ class AvgPool1d(Module):
 
     Parameters
     ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    count_include_pad : bool, default True
-        Count the zeros of the padding as elements.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.avg_pool1d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[2., 6.]])
     """
@@ -417,26 +309,11 @@ class AvgPool2d(_AvgPool):
 
     Parameters
     ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    count_include_pad : bool, default True
-        Count the zeros of the padding as elements.
-    divisor_override : int, optional
-        What the sums are divided by, in place of the number of elements.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.avg_pool2d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
@@ -450,26 +327,11 @@ class AvgPool3d(_AvgPool):
 
     Parameters
     ----------
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-    count_include_pad : bool, default True
-        Count the zeros of the padding as elements.
-    divisor_override : int, optional
-        What the sums are divided by, in place of the number of elements.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.avg_pool3d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
     tensor([[[[3.5000]]]])
     """
@@ -512,20 +374,9 @@ class LPPool1d(_LPPool):
     ----------
     norm_type : float
         The power p of the norm. It is not infinity.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.lp_pool1d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
     tensor([[ 5., 10.]])
     """
@@ -540,20 +391,9 @@ class LPPool2d(_LPPool):
     ----------
     norm_type : float
         The power p of the norm. It is not infinity.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.lp_pool2d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 4, 4))
     tensor([[[2., 2.],
              [2., 2.]]])
@@ -569,20 +409,9 @@ class LPPool3d(_LPPool):
     ----------
     norm_type : float
         The power p of the norm. It is not infinity.
-    kernel_size : int or tuple of int
-        The sides of a window, for all axes or for each.
-    stride : int or tuple of int, optional
-        The steps between windows; `kernel_size` unless given.
-    ceil_mode : bool, default False
-        Take also the windows that reach beyond the end.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.lp_pool3d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 2, 2, 2))
     tensor([[[[2.8284]]]])
     """
@@ -615,13 +444,8 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     output_size : int
         The length of the result.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.adaptive_avg_pool1d : The same as a function.
-
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[2., 6.]])
     """
@@ -632,18 +456,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """Means over as many windows of images as wanted.
 
-    Parameters
-    ----------
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.adaptive_avg_pool2d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
     tensor([[[7.5000]]])
     """
@@ -654,18 +466,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """Means over as many windows of volumes as wanted.
 
-    Parameters
-    ----------
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.adaptive_avg_pool3d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
     tensor([[[[3.5000]]]])
     """
@@ -695,16 +495,9 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     ----------
     output_size : int
         The length of the result.
-    return_indices : bool, default False
-        Return also where the maxima are.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.adaptive_max_pool1d : The same as a function.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[3., 7.]])
     """
@@ -715,20 +508,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Maxima over as many windows of images as wanted.
 
-    Parameters
-    ----------
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
-    return_indices : bool, default False
-        Return also where the maxima are.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.adaptive_max_pool2d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
     tensor([[[15.]]])
     """
@@ -739,20 +518,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Maxima over as many windows of volumes as wanted.
 
-    Parameters
-    ----------
-    output_size : int or tuple of int
-        The sizes of the result; None stands for that of the input.
-    return_indices : bool, default False
-        Return also where the maxima are.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.adaptive_max_pool3d : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
     tensor([[[[7.]]]])
     """

@@ -36,14 +36,8 @@ class RNNBase(Module):
     ----------
     mode : {"LSTM", "GRU", "RNN_TANH", "RNN_RELU"}
         What a step is.
-    input_size : int
-        The size of each step of inputs.
-    hidden_size : int
-        The size of the state.
     num_layers : int, default 1
         How many layers there are, each over the outputs of the last.
-    bias : bool, default True
-        Whether there are biases.
     batch_first : bool, default False
         Take and return (batch, time, size) in place of (time, batch, size).
     dropout : float, default 0.0
@@ -52,10 +46,6 @@ class RNNBase(Module):
         Go through sequences in both directions.
     proj_size : int, default 0
         The size to which the state of an LSTM is projected; 0 for none.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Raises
     ------
@@ -66,7 +56,6 @@ class RNNBase(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
     torch.Size([5, 2, 4])
     """
@@ -196,13 +185,6 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise for an input of another dtype or size.
 
-        Parameters
-        ----------
-        input : Tensor
-            The input.
-        batch_sizes : Tensor or None
-            Those of a PackedSequence, None for a tensor.
-
         Raises
         ------
         ValueError
@@ -230,13 +212,6 @@ class RNNBase(Module):
     ) -> tuple[int, int, int]:
         """The shape of the state h.
 
-        Parameters
-        ----------
-        input : Tensor
-            The input.
-        batch_sizes : Tensor or None
-            Those of a PackedSequence, None for a tensor.
-
         Returns
         -------
         tuple of int
@@ -263,8 +238,6 @@ class RNNBase(Module):
 
         Parameters
         ----------
-        hx : Tensor
-            The state.
         expected_hidden_size : tuple of int
             The shape.
         msg : str, optional
@@ -283,12 +256,8 @@ class RNNBase(Module):
 
         Parameters
         ----------
-        input : Tensor
-            The input.
         hidden : Tensor
             The state.
-        batch_sizes : Tensor or None
-            Those of a PackedSequence, None for a tensor.
 
         Raises
         ------
@@ -302,13 +271,6 @@ class RNNBase(Module):
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The state with its examples in another order.
-
-        Parameters
-        ----------
-        hx : Tensor
-            The state.
-        permutation : Tensor or None
-            The order, None for the present one.
 
         Returns
         -------
@@ -430,7 +392,6 @@ class RNN(RNNBase):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> out, state = torch.nn.RNN(3, 4)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
@@ -465,8 +426,6 @@ class GRU(RNNBase):
     ----------
     *args : object
         Those of `RNNBase` after its first, but for `proj_size`.
-    **kwargs : object
-        The same by name.
 
     Raises
     ------
@@ -475,7 +434,6 @@ class GRU(RNNBase):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> out, state = torch.nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape
     (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
@@ -501,8 +459,6 @@ class LSTM(RNNBase):
     ----------
     *args : object
         Those of `RNNBase` after its first.
-    **kwargs : object
-        The same by name.
 
     Raises
     ------
@@ -511,7 +467,6 @@ class LSTM(RNNBase):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> out, (state, cell) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape, cell.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
@@ -529,13 +484,6 @@ class LSTM(RNNBase):
     ) -> tuple[int, int, int]:
         """The shape of the cell c.
 
-        Parameters
-        ----------
-        input : Tensor
-            The input.
-        batch_sizes : Tensor or None
-            Those of a PackedSequence, None for a tensor.
-
         Returns
         -------
         tuple of int
@@ -548,12 +496,8 @@ class LSTM(RNNBase):
 
         Parameters
         ----------
-        input : Tensor
-            The input.
         hidden : tuple of Tensor
             The states.
-        batch_sizes : Tensor or None
-            Those of a PackedSequence, None for a tensor.
 
         Raises
         ------
@@ -579,8 +523,6 @@ class LSTM(RNNBase):
         ----------
         hx : tuple of Tensor
             The states.
-        permutation : Tensor or None
-            The order, None for the present one.
 
         Returns
         -------
@@ -616,22 +558,11 @@ class RNNCellBase(Module):
 
     Parameters
     ----------
-    input_size : int
-        The size of each step of inputs.
-    hidden_size : int
-        The size of the state.
-    bias : bool
-        Whether there are biases.
     num_chunks : int
         How many gates there are.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.RNNCellBase(3, 4, True, 1).weight_ih.shape
     torch.Size([4, 3])
     """
@@ -695,22 +626,11 @@ class RNNCell(RNNCellBase):
 
     Parameters
     ----------
-    input_size : int
-        The size of each step of inputs.
-    hidden_size : int
-        The size of the state.
-    bias : bool, default True
-        Whether there are biases.
     nonlinearity : {"tanh", "relu"}, default "tanh"
         What the state is.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -742,22 +662,6 @@ class GRUCell(RNNCellBase):
 
     The state is (batch, hidden_size) or (hidden_size,), zeros unless given.
 
-    Parameters
-    ----------
-    input_size : int
-        The size of each step of inputs.
-    hidden_size : int
-        The size of the state.
-    bias : bool, default True
-        Whether there are biases.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -781,22 +685,6 @@ class LSTMCell(RNNCellBase):
 
     The states, a pair, are (batch, hidden_size) or (hidden_size,), zeros unless given.
 
-    Parameters
-    ----------
-    input_size : int
-        The size of each step of inputs.
-    hidden_size : int
-        The size of the state.
-    bias : bool, default True
-        Whether there are biases.
-    device : device or str, optional
-        The device, the CPU.
-    dtype : dtype, optional
-        The dtype of the parameters; the default one unless given.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> state, cell = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
     >>> state.shape, cell.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))

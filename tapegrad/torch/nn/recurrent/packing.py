@@ -45,7 +45,6 @@ class PackedSequence(_Packed):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).data
     tensor([1, 4, 2, 3])
     """
@@ -189,7 +188,6 @@ def invert_permutation(permutation: Tensor | None) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -216,12 +214,6 @@ def pack_padded_sequence(
     ----------
     input : Tensor
         Of shape (time, batch, ...).
-    lengths : sequence of int or Tensor
-        The lengths of the sequences.
-    batch_first : bool, default False
-        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
-    enforce_sorted : bool, default True
-        Require that the lengths do not grow; else they are sorted.
 
     Returns
     -------
@@ -235,7 +227,6 @@ def pack_padded_sequence(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
     >>> torch.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
     tensor([1, 4, 2, 3])
@@ -303,8 +294,6 @@ def pad_packed_sequence(
     ----------
     sequence : PackedSequence
         The sequences.
-    batch_first : bool, default False
-        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
     padding_value : float, default 0.0
         What stands after the end of a sequence.
     total_length : int, optional
@@ -322,7 +311,6 @@ def pad_packed_sequence(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
     >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
     (tensor([[1, 2],
@@ -358,10 +346,6 @@ def pad_sequence(
 
     Parameters
     ----------
-    sequences : iterable of Tensor
-        The sequences, each (length, ...).
-    batch_first : bool, default False
-        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
     padding_value : float, default 0.0
         What stands there.
     padding_side : {"right", "left"}, default "right"
@@ -379,7 +363,6 @@ def pad_sequence(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.utils.rnn.pad_sequence([torch.ones(3), torch.ones(1)], batch_first=True)
     tensor([[1., 1., 1.],
             [1., 0., 0.]])
@@ -415,10 +398,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
     ----------
     padded_sequences : Tensor
         Of shape (time, batch, ...).
-    lengths : sequence of int or Tensor
-        The lengths of the sequences.
-    batch_first : bool, default False
-        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
 
     Returns
     -------
@@ -427,7 +406,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
     >>> torch.nn.utils.rnn.unpad_sequence(padded, [3, 1], batch_first=True)
     [tensor([1, 2, 3]), tensor([4])]
@@ -438,13 +416,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences of different lengths as a PackedSequence.
-
-    Parameters
-    ----------
-    sequences : iterable of Tensor
-        The sequences, each (length, ...).
-    enforce_sorted : bool, default True
-        Require that the lengths do not grow; else they are sorted.
 
     Returns
     -------
@@ -458,7 +429,6 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])]).data
     tensor([1, 4, 2])
     """
@@ -482,7 +452,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
     >>> torch.nn.utils.rnn.unpack_sequence(packed)
     [tensor([1, 2]), tensor([4])]

@@ -119,19 +119,9 @@ def interpolate(
 
     Parameters
     ----------
-    input : Tensor
-        Lines, images or volumes: (n, channels, ...), with one to three spatial dimensions.
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
     mode : str, default "nearest"
         How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
         "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
-    align_corners : bool, optional
-        Let the corners stay where they are, in the modes that are no neighbours or means.
-    recompute_scale_factor : bool, optional
-        Place elements by the size that results, not by the factor given.
     antialias : bool, default False
         Let all elements of images that are made smaller count.
 
@@ -255,17 +245,9 @@ def upsample(
 
     Parameters
     ----------
-    input : Tensor
-        Lines, images or volumes: (n, channels, ...), with one to three spatial dimensions.
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
     mode : str, default "nearest"
         How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
         "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
-    align_corners : bool, optional
-        Let the corners stay where they are, in the modes that are no neighbours or means.
 
     Returns
     -------
@@ -291,15 +273,6 @@ def upsample(
 
 def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors = None) -> Any:
     """As `interpolate` with the nearest element, with a warning.
-
-    Parameters
-    ----------
-    input : Tensor
-        Lines, images or volumes: (n, channels, ...), with one to three spatial dimensions.
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
 
     Returns
     -------
@@ -330,10 +303,6 @@ def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors
     ----------
     input : Tensor
         Images, (n, channels, height, width).
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
 
     Returns
     -------

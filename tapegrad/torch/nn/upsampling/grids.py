@@ -288,7 +288,6 @@ def _grid_sampler(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> middle = torch.zeros(1, 1, 1, 2)
     >>> torch.grid_sampler(torch.arange(4.0).reshape(1, 1, 2, 2), middle, 0, 0, False)
     tensor([[[[1.5000]]]])

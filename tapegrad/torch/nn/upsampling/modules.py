@@ -17,14 +17,6 @@ from tapegrad.torch.nn.module.module import Module
 class PixelShuffle(Module):
     """Groups of r * r channels become pixels.
 
-    Parameters
-    ----------
-    upscale_factor : int
-        The factor r.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.PixelShuffle(2)(torch.ones(4, 2, 2)).shape
     torch.Size([1, 4, 4])
     """
@@ -43,14 +35,6 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Pixels become groups of r * r channels.
 
-    Parameters
-    ----------
-    downscale_factor : int
-        The factor r.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.PixelUnshuffle(2)(torch.ones(1, 4, 4)).shape
     torch.Size([4, 2, 2])
     """
@@ -69,14 +53,6 @@ class PixelUnshuffle(Module):
 class ChannelShuffle(Module):
     """Channels of all groups alternate.
 
-    Parameters
-    ----------
-    groups : int
-        Into how many groups the channels are split.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
     tensor([0, 2, 1, 3])
     """
@@ -100,16 +76,8 @@ class Upsample(Module):
 
     Parameters
     ----------
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
     mode : str, default "nearest"
         How elements are joined: see `nn.functional.interpolate`.
-    align_corners : bool, optional
-        Let the corners stay where they are, in the modes that are no neighbours or means.
-    recompute_scale_factor : bool, optional
-        Place elements by the size that results, not by the factor given.
 
     See Also
     --------
@@ -117,7 +85,6 @@ class Upsample(Module):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -163,16 +130,6 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """As `Upsample` of images, by the nearest elements.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.UpsamplingNearest2d(size=(1, 4))(torch.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1., 1., 2., 2.]]]])
     """
@@ -184,16 +141,6 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """Bilinear `Upsample` of images, with aligned corners.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        The size of the result, one number or one for each spatial dimension.
-    scale_factor : float or tuple of float, optional
-        In place of `size`: what the present one is multiplied by.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """

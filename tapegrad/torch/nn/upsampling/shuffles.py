@@ -19,8 +19,6 @@ def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
     ----------
     input : Tensor
         Of shape (..., channels * r * r, height, width).
-    upscale_factor : int
-        The factor r.
 
     Returns
     -------
@@ -67,8 +65,6 @@ def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
     ----------
     input : Tensor
         Of shape (..., channels, height * r, width * r).
-    downscale_factor : int
-        The factor r.
 
     Returns
     -------
@@ -122,8 +118,6 @@ def channel_shuffle(input: Value, groups: int) -> Value:
     ----------
     input : Tensor
         Of shape (n, channels, ...), with at least three dimensions.
-    groups : int
-        Into how many groups the channels are split.
 
     Returns
     -------
@@ -153,8 +147,6 @@ def native_channel_shuffle(input: Value, groups: int) -> Value:
     ----------
     input : Tensor
         Of shape (n, channels, ...), with at least three dimensions.
-    groups : int
-        Into how many groups the channels are split.
 
     Returns
     -------

@@ -65,12 +65,6 @@ def get_total_norm(
     ----------
     tensors : Tensor or iterable of Tensor
         The tensors.
-    norm_type : float, default 2.0
-        The power of the norm, which may be inf.
-    error_if_nonfinite : bool, default False
-        Raise for a norm that is inf or NaN.
-    foreach : bool, optional
-        Without effect.
 
     Returns
     -------
@@ -84,7 +78,6 @@ def get_total_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
@@ -114,18 +107,11 @@ def clip_grads_with_norm_(
 
     Parameters
     ----------
-    parameters : Tensor or iterable of Tensor
-        The parameters; those without a gradient do not count.
-    max_norm : float
-        The norm.
     total_norm : Tensor
         The norm that they have.
-    foreach : bool, optional
-        Without effect.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
     >>> torch.nn.utils.clip_grads_with_norm_(w, 1.0, torch.tensor(6.0))
@@ -159,19 +145,6 @@ def clip_grad_norm_(
 
     The norm is that of all gradients together, as if they were one vector.
 
-    Parameters
-    ----------
-    parameters : Tensor or iterable of Tensor
-        The parameters; those without a gradient do not count.
-    max_norm : float
-        The norm.
-    norm_type : float, default 2.0
-        The power of the norm, which may be inf.
-    error_if_nonfinite : bool, default False
-        Raise for a norm that is inf or NaN.
-    foreach : bool, optional
-        Without effect.
-
     Returns
     -------
     Tensor
@@ -184,7 +157,6 @@ def clip_grad_norm_(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
     >>> torch.nn.utils.clip_grad_norm_(w, 1.0), w.grad
@@ -207,19 +179,6 @@ def clip_grad_norm(
 ) -> Tensor:
     """The older name of `clip_grad_norm_`.
 
-    Parameters
-    ----------
-    parameters : Tensor or iterable of Tensor
-        The parameters; those without a gradient do not count.
-    max_norm : float
-        The norm.
-    norm_type : float, default 2.0
-        The power of the norm, which may be inf.
-    error_if_nonfinite : bool, default False
-        Raise for a norm that is inf or NaN.
-    foreach : bool, optional
-        Without effect.
-
     Returns
     -------
     Tensor
@@ -237,7 +196,6 @@ def clip_grad_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
@@ -258,16 +216,11 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
     Parameters
     ----------
-    parameters : Tensor or iterable of Tensor
-        The parameters; those without a gradient do not count.
     clip_value : float
         The largest absolute value.
-    foreach : bool, optional
-        Without effect.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.ones(2, requires_grad=True)
     >>> (3 * w).sum().backward()
     >>> torch.nn.utils.clip_grad_value_(w, 1.0)

@@ -24,7 +24,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.utils.parameters_to_vector([torch.ones(1), torch.zeros(1, 2)])
     tensor([1., 0., 0.])
     """
@@ -48,7 +47,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> w = torch.ones(2, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([3.0, 4.0]), [w])
     >>> w

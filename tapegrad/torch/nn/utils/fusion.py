@@ -19,10 +19,6 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     ----------
     conv : Module
         The convolution.
-    bn : Module
-        The batch normalization.
-    transpose : bool, default False
-        Whether the convolution is a transposed one.
 
     Returns
     -------
@@ -36,7 +32,6 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> conv, bn = torch.nn.Conv1d(2, 3, 2).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> fused, x = torch.nn.utils.fuse_conv_bn_eval(conv, bn), torch.ones(1, 2, 4)
     >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-6)
@@ -74,18 +69,6 @@ def fuse_conv_bn_weights(
         The weight of the convolution.
     conv_b : Tensor or None
         Its bias.
-    bn_rm : Tensor
-        The running mean.
-    bn_rv : Tensor
-        The running variance.
-    bn_eps : float
-        What is added to that.
-    bn_w : Tensor or None
-        The weight of the normalization.
-    bn_b : Tensor or None
-        Its bias.
-    transpose : bool, default False
-        Whether the convolution is a transposed one.
 
     Returns
     -------
@@ -94,7 +77,6 @@ def fuse_conv_bn_weights(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> one, w = torch.ones(1), torch.ones(1, 1, 2)
     >>> torch.nn.utils.fuse_conv_bn_weights(w, None, one, one, 0.0, 2 * one, one)
     (Parameter containing:
@@ -125,8 +107,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     ----------
     linear : Module
         The linear layer.
-    bn : Module
-        The batch normalization.
 
     Returns
     -------
@@ -140,7 +120,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> linear, bn = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> fused, x = torch.nn.utils.fuse_linear_bn_eval(linear, bn), torch.ones(1, 2)
     >>> torch.allclose(fused(x), bn(linear(x)), atol=1e-6)
@@ -175,16 +154,6 @@ def fuse_linear_bn_weights(
         The weight of the linear layer.
     linear_b : Tensor or None
         Its bias.
-    bn_rm : Tensor
-        The running mean.
-    bn_rv : Tensor
-        The running variance.
-    bn_eps : float
-        What is added to that.
-    bn_w : Tensor or None
-        The weight of the normalization.
-    bn_b : Tensor or None
-        Its bias.
 
     Returns
     -------
@@ -193,7 +162,6 @@ def fuse_linear_bn_weights(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> one, w = torch.ones(1), torch.ones(1, 2)
     >>> torch.nn.utils.fuse_linear_bn_weights(w, None, one, one, 0.0, 2 * one, one)
     (Parameter containing:

@@ -17,8 +17,6 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
     Parameters
     ----------
-    module : Module
-        The module.
     memory_format : memory_format
         `torch.channels_last` or `torch.contiguous_format`.
 
@@ -29,7 +27,6 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Conv2d(3, 8, 3)
     >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(layer, torch.channels_last)
     >>> layer.weight.stride()
@@ -43,8 +40,6 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
     Parameters
     ----------
-    module : Module
-        The module.
     memory_format : memory_format
         `torch.channels_last_3d` or `torch.contiguous_format`.
 
@@ -55,7 +50,6 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Conv3d(3, 8, 2)
     >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(layer, torch.channels_last_3d)
     >>> layer.weight.stride()

@@ -158,8 +158,6 @@ def orthogonal(
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
     orthogonal_map : {"matrix_exp", "cayley", "householder"}, optional
@@ -184,7 +182,6 @@ def orthogonal(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
     >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
     True
@@ -233,8 +230,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
     dim : int or None, default 0
@@ -256,7 +251,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> layer.parametrizations.weight.original0.shape
     torch.Size([3, 1])
@@ -337,14 +331,8 @@ def spectral_norm(
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
-    n_power_iterations : int, default 1
-        How many steps improve the estimate at a time.
-    eps : float, default 1e-12
-        The least norm that vectors are divided by.
     dim : int or None, optional
         The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
         convolutions.
@@ -365,7 +353,6 @@ def spectral_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))
     >>> layer.weight.shape
     torch.Size([2, 2])

@@ -45,7 +45,6 @@ def cached() -> Iterator[None]:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> with torch.nn.utils.parametrize.cached():
     ...     layer.weight is layer.weight
@@ -85,8 +84,6 @@ class ParametrizationList(ModuleList):
         The modules.
     original : Tensor
         The tensor that they make at first.
-    unsafe : bool, default False
-        Let the shape and the dtype change.
 
     Raises
     ------
@@ -95,7 +92,6 @@ class ParametrizationList(ModuleList):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> type(layer.parametrizations.weight).__name__
     'ParametrizationList'
@@ -295,16 +291,10 @@ def register_parametrization(
 
     Parameters
     ----------
-    module : Module
-        The module.
-    tensor_name : str
-        The name of the tensor.
     parametrization : Module
         What computes it. If it has `right_inverse`, that is applied to the present value, and to
         values that are assigned; it may return several tensors, which are then the arguments. A
         second one is called with the result of the first.
-    unsafe : bool, default False
-        Let the shape and the dtype change.
 
     Returns
     -------
@@ -318,7 +308,6 @@ def register_parametrization(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).mT
@@ -391,8 +380,6 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
     Parameters
     ----------
-    module : Module
-        The module.
     tensor_name : str, optional
         The name; any unless given.
 
@@ -403,7 +390,6 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.is_parametrized(layer, "bias")
     False
@@ -419,10 +405,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
     Parameters
     ----------
-    module : Module
-        The module.
-    tensor_name : str
-        The name of the tensor.
     leave_parametrized : bool, default True
         Let it have its present value, not that of its original.
 
@@ -439,7 +421,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
     Linear(in_features=2, out_features=3, bias=True)
@@ -473,11 +454,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 def type_before_parametrizations(module: Any) -> Any:
     """The class that a module had before it got parametrizations.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-
     Returns
     -------
     type
@@ -485,7 +461,6 @@ def type_before_parametrizations(module: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> type(layer).__name__
     'ParametrizedLinear'
@@ -516,7 +491,6 @@ def transfer_parametrizations_and_params(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> other = torch.nn.Linear(2, 3)
     >>> torch.nn.utils.parametrize.transfer_parametrizations_and_params(layer, other, "weight")

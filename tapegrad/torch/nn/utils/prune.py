@@ -25,9 +25,6 @@ class BasePruningMethod(ABC):
     PRUNING_TYPE is "unstructured", "structured" or "global"; it tells a `PruningContainer` what
     part of a parameter that was pruned before the method is to see.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> class Halves(torch.nn.utils.prune.BasePruningMethod):
     ...     PRUNING_TYPE = "unstructured"
     ...     def compute_mask(self, t, default_mask):
@@ -51,13 +48,6 @@ class BasePruningMethod(ABC):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask of ones and zeros for a tensor, of which `default_mask` is zero already.
 
-        Parameters
-        ----------
-        t : Tensor
-            The tensor.
-        default_mask : Tensor
-            The mask so far, of ones and zeros.
-
         Returns
         -------
         Tensor
@@ -66,11 +56,6 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Any) -> Any:
         """The product of the parameter and its mask.
-
-        Parameters
-        ----------
-        module : Module
-            The module.
 
         Returns
         -------
@@ -94,14 +79,8 @@ class BasePruningMethod(ABC):
 
         Parameters
         ----------
-        module : Module
-            The module.
-        name : str
-            The name of the parameter.
         *args : object
             The arguments of the method.
-        importance_scores : Tensor, optional
-            What to choose by in place of the parameter, of its shape.
         **kwargs : object
             The same, by their names.
 
@@ -154,12 +133,8 @@ class BasePruningMethod(ABC):
 
         Parameters
         ----------
-        t : Tensor
-            The tensor.
         default_mask : Tensor, optional
             The mask so far; ones unless given.
-        importance_scores : Tensor, optional
-            What to choose by in place of the parameter, of its shape.
 
         Returns
         -------
@@ -228,7 +203,6 @@ class PruningContainer(BasePruningMethod):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(4, 2)
     >>> for _ in range(2):
     ...     _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
@@ -282,13 +256,6 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far times that of the last method on what is left.
 
-        Parameters
-        ----------
-        t : Tensor
-            The tensor.
-        default_mask : Tensor
-            The mask so far, of ones and zeros.
-
         Returns
         -------
         Tensor
@@ -321,9 +288,6 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """A method that prunes nothing, and makes the mask.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(2, 1)
     >>> _ = torch.nn.utils.prune.Identity.apply(layer, "weight")
     >>> layer.weight_mask
@@ -334,13 +298,6 @@ class Identity(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask as it is.
-
-        Parameters
-        ----------
-        t : Tensor
-            The tensor.
-        default_mask : Tensor
-            The mask so far, of ones and zeros.
 
         Returns
         -------
@@ -353,14 +310,6 @@ class Identity(BasePruningMethod):
 class CustomFromMask(BasePruningMethod):
     """A method that prunes by a given mask.
 
-    Parameters
-    ----------
-    mask : Tensor
-        The mask, of ones and zeros, in the shape of the parameter.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(2, 1)
     >>> mask = torch.tensor([[1.0, 0.0]])
     >>> _ = torch.nn.utils.prune.CustomFromMask.apply(layer, "weight", mask)
@@ -375,13 +324,6 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far times the given one.
-
-        Parameters
-        ----------
-        t : Tensor
-            The tensor.
-        default_mask : Tensor
-            The mask so far, of ones and zeros.
 
         Returns
         -------
@@ -431,13 +373,6 @@ class _Unstructured(_Amount):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far without those whose scores are least.
 
-        Parameters
-        ----------
-        t : Tensor
-            The tensor.
-        default_mask : Tensor
-            The mask so far, of ones and zeros.
-
         Returns
         -------
         Tensor
@@ -461,11 +396,6 @@ class _Unstructured(_Amount):
 class RandomUnstructured(_Unstructured):
     """A method that prunes numbers chosen at random.
 
-    Parameters
-    ----------
-    amount : float
-        A share of the parts, or, as an int, how many.
-
     Raises
     ------
     TypeError
@@ -475,7 +405,6 @@ class RandomUnstructured(_Unstructured):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(4, 1)
     >>> _ = torch.nn.utils.prune.RandomUnstructured.apply(layer, "weight", 1)
     >>> int(layer.weight_mask.sum())
@@ -489,15 +418,6 @@ class RandomUnstructured(_Unstructured):
     def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
         """Prune a parameter of a module, perhaps again.
 
-        Parameters
-        ----------
-        module : Module
-            The module.
-        name : str
-            The name of the parameter.
-        amount : float
-            A share of the parts, or, as an int, how many.
-
         Returns
         -------
         RandomUnstructured
@@ -509,11 +429,6 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """A method that prunes the numbers with the least absolute values.
 
-    Parameters
-    ----------
-    amount : float
-        A share of the parts, or, as an int, how many.
-
     Raises
     ------
     TypeError
@@ -523,7 +438,6 @@ class L1Unstructured(_Unstructured):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> method = torch.nn.utils.prune.L1Unstructured(0.5)
     >>> method.prune(torch.tensor([1.0, -3.0, 0.5, 2.0]))
     tensor([ 0., -3.,  0.,  2.])
@@ -537,17 +451,6 @@ class L1Unstructured(_Unstructured):
         cls, module: Any, name: str, amount: float, importance_scores: Tensor | None = None
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
-
-        Parameters
-        ----------
-        module : Module
-            The module.
-        name : str
-            The name of the parameter.
-        amount : float
-            A share of the parts, or, as an int, how many.
-        importance_scores : Tensor, optional
-            What to choose by in place of the parameter, of its shape.
 
         Returns
         -------
@@ -573,13 +476,6 @@ class _Structured(_Amount):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far without the slices whose scores are least.
-
-        Parameters
-        ----------
-        t : Tensor
-            The tensor.
-        default_mask : Tensor
-            The mask so far, of ones and zeros.
 
         Returns
         -------
@@ -613,13 +509,6 @@ class _Structured(_Amount):
 class RandomStructured(_Structured):
     """A method that prunes slices chosen at random.
 
-    Parameters
-    ----------
-    amount : float
-        A share of the parts, or, as an int, how many.
-    dim : int, default -1
-        The dimension along which slices are.
-
     Raises
     ------
     TypeError
@@ -629,7 +518,6 @@ class RandomStructured(_Structured):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> method = torch.nn.utils.prune.RandomStructured(1, dim=0)
     >>> int((method.prune(torch.ones(3, 2)) == 0).sum())
     2
@@ -648,17 +536,6 @@ class RandomStructured(_Structured):
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
 
-        Parameters
-        ----------
-        module : Module
-            The module.
-        name : str
-            The name of the parameter.
-        amount : float
-            A share of the parts, or, as an int, how many.
-        dim : int, default -1
-            The dimension along which slices are.
-
         Returns
         -------
         RandomStructured
@@ -670,15 +547,6 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """A method that prunes the slices with the least norms.
 
-    Parameters
-    ----------
-    amount : float
-        A share of the parts, or, as an int, how many.
-    n : float or str
-        The order of the norm.
-    dim : int, default -1
-        The dimension along which slices are.
-
     Raises
     ------
     TypeError
@@ -688,7 +556,6 @@ class LnStructured(_Structured):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> method = torch.nn.utils.prune.LnStructured(1, n=2, dim=0)
     >>> method.prune(torch.tensor([[1.0, 1.0], [2.0, 2.0]]))
     tensor([[0., 0.],
@@ -717,21 +584,6 @@ class LnStructured(_Structured):
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
 
-        Parameters
-        ----------
-        module : Module
-            The module.
-        name : str
-            The name of the parameter.
-        amount : float
-            A share of the parts, or, as an int, how many.
-        n : float or str
-            The order of the norm.
-        dim : int
-            The dimension along which slices are.
-        importance_scores : Tensor, optional
-            What to choose by in place of the parameter, of its shape.
-
         Returns
         -------
         LnStructured
@@ -753,13 +605,6 @@ class LnStructured(_Structured):
 def identity(module: Any, name: str) -> Any:
     """Give a parameter a mask of ones.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-
     Returns
     -------
     Module
@@ -767,7 +612,6 @@ def identity(module: Any, name: str) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> layer.weight_mask
     tensor([[1., 1.]])
@@ -779,15 +623,6 @@ def identity(module: Any, name: str) -> Any:
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
     """Prune numbers of a parameter at random.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-    amount : float
-        A share of the parts, or, as an int, how many.
-
     Returns
     -------
     Module
@@ -795,7 +630,6 @@ def random_unstructured(module: Any, name: str, amount: float) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(4, 1)
     >>> layer = torch.nn.utils.prune.random_unstructured(layer, "weight", 0.5)
     >>> int(layer.weight_mask.sum())
@@ -810,17 +644,6 @@ def l1_unstructured(
 ) -> Any:
     """Prune the numbers of a parameter with the least absolute values.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-    amount : float
-        A share of the parts, or, as an int, how many.
-    importance_scores : Tensor, optional
-        What to choose by in place of the parameter, of its shape.
-
     Returns
     -------
     Module
@@ -833,7 +656,6 @@ def l1_unstructured(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(4, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
     >>> int((layer.weight == 0).sum()), sorted(name for name, _ in layer.named_parameters())
@@ -846,17 +668,6 @@ def l1_unstructured(
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
     """Prune slices of a parameter along a dimension at random.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-    amount : float
-        A share of the parts, or, as an int, how many.
-    dim : int
-        The dimension along which slices are.
-
     Returns
     -------
     Module
@@ -864,7 +675,6 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(2, 3)
     >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", 1, dim=0)
     >>> int((layer.weight_mask == 0).sum())
@@ -884,21 +694,6 @@ def ln_structured(
 ) -> Any:
     """Prune the slices of a parameter along a dimension with the least norms.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-    amount : float
-        A share of the parts, or, as an int, how many.
-    n : float or str
-        The order of the norm.
-    dim : int
-        The dimension along which slices are.
-    importance_scores : Tensor, optional
-        What to choose by in place of the parameter, of its shape.
-
     Returns
     -------
     Module
@@ -911,7 +706,6 @@ def ln_structured(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(2, 3)
     >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", 1, n=2, dim=0)
     >>> int((layer.weight_mask == 0).sum())
@@ -923,15 +717,6 @@ def ln_structured(
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     """Prune a parameter by a mask of ones and zeros.
-
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-    mask : Tensor
-        The mask, of ones and zeros, in the shape of the parameter.
 
     Returns
     -------
@@ -945,7 +730,6 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> mask = torch.tensor([[1.0, 0.0]])
     >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", mask)
     >>> layer.weight_mask
@@ -981,7 +765,6 @@ def global_unstructured(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
     >>> method = torch.nn.utils.prune.L1Unstructured
     >>> pairs = [(first, "weight"), (second, "weight")]
@@ -1023,13 +806,6 @@ def global_unstructured(
 def remove(module: Any, name: str) -> Any:
     """Make a pruned parameter a plain one, with its zeros.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    name : str
-        The name of the parameter.
-
     Returns
     -------
     Module
@@ -1042,7 +818,6 @@ def remove(module: Any, name: str) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> layer = torch.nn.utils.prune.remove(layer, "weight")
     >>> sorted(layer.state_dict())
@@ -1061,11 +836,6 @@ def remove(module: Any, name: str) -> Any:
 def is_pruned(module: Any) -> bool:
     """Whether a parameter of a module, or of one below it, is pruned.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-
     Returns
     -------
     bool
@@ -1073,7 +843,6 @@ def is_pruned(module: Any) -> bool:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> torch.nn.utils.prune.is_pruned(layer)
     True

@@ -187,14 +187,8 @@ def spectral_norm(
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
-    n_power_iterations : int, default 1
-        How many steps improve the estimate at a time.
-    eps : float, default 1e-12
-        The least norm that vectors are divided by.
     dim : int or None, optional
         The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
         convolutions.
@@ -217,7 +211,6 @@ def spectral_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
     >>> sorted(layer.state_dict())
     ['bias', 'weight_orig', 'weight_u', 'weight_v']
@@ -233,8 +226,6 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
 
@@ -250,7 +241,6 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
     >>> layer = torch.nn.utils.remove_spectral_norm(layer)
     >>> sorted(layer.state_dict())

@@ -21,8 +21,6 @@ def functional_call(
 
     Parameters
     ----------
-    module : Module
-        The module.
     parameters_and_buffers : dict
         Tensors by their paths.
     args : object, optional
@@ -46,7 +44,6 @@ def functional_call(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> layer = torch.nn.Linear(1, 1)
     >>> given = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}

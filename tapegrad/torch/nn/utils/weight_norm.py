@@ -77,8 +77,6 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
     dim : int or None, default 0
@@ -105,7 +103,6 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
@@ -121,8 +118,6 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
 
     Parameters
     ----------
-    module : Module
-        The module.
     name : str, default "weight"
         The name of the weight.
 
@@ -138,7 +133,6 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))

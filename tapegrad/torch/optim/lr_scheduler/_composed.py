@@ -68,15 +68,10 @@ class SequentialLR(_Composed):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     schedulers : list
         The schedulers, of the same optimizer.
     milestones : list of int
         The epochs at which the next one begins: one less than there are schedulers.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -88,7 +83,6 @@ class SequentialLR(_Composed):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
     >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -177,7 +171,6 @@ class ChainedScheduler(_Composed):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> stepped = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)

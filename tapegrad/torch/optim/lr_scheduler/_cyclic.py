@@ -22,12 +22,8 @@ class CyclicLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     base_lr : float or list of float
         The least rate, or one for each group.
-    max_lr : float or list of float
-        The largest rate, or one for each group.
     step_size_up : int, default 2000
         In how many steps the rate rises.
     step_size_down : int, optional
@@ -40,15 +36,6 @@ class CyclicLR(LRScheduler):
         In place of `mode`: the height, between 0 and 1, of a cycle or a step.
     scale_mode : {"cycle", "iterations"}, default "cycle"
         What `scale_fn` is given: the number of the cycle, from 1, or that of the step.
-    cycle_momentum : bool, default True
-        Let the momentum, or the first of the betas, go the other way.
-    base_momentum : float or list of float, default 0.8
-        The least momentum, or one for each group.
-    max_momentum : float or list of float, default 0.9
-        The largest momentum, or one for each group.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -63,7 +50,6 @@ class CyclicLR(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2)
     >>> rates = []

@@ -21,19 +21,11 @@ class StepLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     step_size : int
         How many epochs have the same rate.
-    gamma : float, default 0.1
-        The factor.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> rates = []
@@ -67,19 +59,11 @@ class MultiStepLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     milestones : iterable of int
         The epochs; one that stands there twice counts twice.
-    gamma : float, default 0.1
-        The factor.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
     >>> rates = []
@@ -117,15 +101,10 @@ class ConstantLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     factor : float, default 1.0 / 3
         The factor, between 0 and 1.
     total_iters : int, default 5
         For how many epochs.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -134,7 +113,6 @@ class ConstantLR(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> rates = []
@@ -175,17 +153,12 @@ class LinearLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     start_factor : float, default 1.0 / 3
         The first factor, above 0 and at most 1.
     end_factor : float, default 1.0
         The last factor, between 0 and 1.
     total_iters : int, default 5
         In how many epochs it gets there.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -194,7 +167,6 @@ class LinearLR(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> rates = []
@@ -245,19 +217,6 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The rate is multiplied by `gamma` at each epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
-    gamma : float
-        The factor.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> rates = []
@@ -286,19 +245,13 @@ class PolynomialLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     total_iters : int, default 5
         After how many epochs the rate is zero.
     power : float, default 1.0
         The power.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
     >>> rates = []
@@ -339,15 +292,8 @@ class CosineAnnealingLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     T_max : int
         In how many epochs it falls.
-    eta_min : float, default 0.0
-        The least rate.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Notes
     -----
@@ -355,7 +301,6 @@ class CosineAnnealingLR(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> rates = []
@@ -400,17 +345,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     T_0 : int
         The epochs of the first period.
     T_mult : int, default 1
         Each period is so many times as long as the last.
-    eta_min : float, default 0.0
-        The least rate.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -424,7 +362,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> rates = []

@@ -69,16 +69,6 @@ class _ByFunctions(LRScheduler):
 class LambdaLR(_ByFunctions):
     """The first rate times a function of the epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
-    lr_lambda : callable or list of callable
-        The function, or one for each group.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
-
     Raises
     ------
     ValueError
@@ -86,7 +76,6 @@ class LambdaLR(_ByFunctions):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
     >>> rates = []
@@ -107,16 +96,6 @@ class LambdaLR(_ByFunctions):
 class MultiplicativeLR(_ByFunctions):
     """The rate is multiplied by a function of the epoch at each epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
-    lr_lambda : callable or list of callable
-        The function, or one for each group.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
-
     Raises
     ------
     ValueError
@@ -126,7 +105,6 @@ class MultiplicativeLR(_ByFunctions):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
     >>> rates = []

@@ -26,10 +26,6 @@ class OneCycleLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
-    max_lr : float or list of float
-        The largest rate, or one for each group.
     total_steps : int, optional
         The number of steps.
     epochs : int, optional
@@ -40,21 +36,12 @@ class OneCycleLR(LRScheduler):
         The share of the steps in which the rate rises.
     anneal_strategy : {"cos", "linear"}, default "cos"
         Along what the rate goes: half a period of a cosine, or a line.
-    cycle_momentum : bool, default True
-        Let the momentum, or the first of the betas, go the other way.
-    base_momentum : float or list of float, default 0.85
-        The least momentum, or one for each group.
-    max_momentum : float or list of float, default 0.95
-        The largest momentum, or one for each group.
     div_factor : float, default 25.0
         The largest rate over the first.
     final_div_factor : float, default 10000.0
         The first rate over the last.
     three_phase : bool, default False
         Fall to the first rate as fast as it rose, then to the last.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
 
     Raises
     ------
@@ -70,7 +57,6 @@ class OneCycleLR(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
     >>> rates = []

@@ -21,8 +21,6 @@ class ReduceLROnPlateau(LRScheduler):
 
     Parameters
     ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
     mode : {"min", "max"}, default "min"
         Which numbers are better.
     factor : float, default 0.1
@@ -49,7 +47,6 @@ class ReduceLROnPlateau(LRScheduler):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
     >>> for loss in [3.0, 2.0, 2.0, 2.0]:
@@ -114,8 +111,6 @@ class ReduceLROnPlateau(LRScheduler):
         ----------
         metrics : float or Tensor
             The number.
-        epoch : int, optional
-            The epoch, with a warning; the next unless given.
         """
         current = float(metrics)
         if epoch is not None:

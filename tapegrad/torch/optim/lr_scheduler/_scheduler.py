@@ -28,14 +28,6 @@ EPOCH_IS_DEPRECATED = (
 class LRScheduler:
     """The base class of schedulers; a subclass defines `get_lr`, the rates at `last_epoch`.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose groups' rates are set.
-    last_epoch : int, default -1
-        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
-        loaded state.
-
     Raises
     ------
     TypeError
@@ -45,7 +37,6 @@ class LRScheduler:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Halved(torch.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [rate / 2**self.last_epoch for rate in self.base_lrs]

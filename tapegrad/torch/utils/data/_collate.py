@@ -41,7 +41,6 @@ def default_collate(batch: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.utils.data.default_collate([(1.0, "a"), (2.0, "b")])
     [tensor([1., 2.], dtype=torch.float64), ['a', 'b']]
     """
@@ -88,7 +87,6 @@ def default_convert(data: Any) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> import numpy as np
     >>> torch.utils.data.default_convert({"x": np.ones(2), "name": "a"})
     {'x': tensor([1., 1.], dtype=torch.float64), 'name': 'a'}

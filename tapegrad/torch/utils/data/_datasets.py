@@ -19,9 +19,6 @@ Sample_co = TypeVar("Sample_co", covariant=True)
 class Dataset(Generic[Sample_co]):
     """Samples by number: a subclass defines `__getitem__`, and mostly `__len__`.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> class Squares(torch.utils.data.Dataset):
     ...     def __len__(self):
     ...         return 3
@@ -42,9 +39,6 @@ class Dataset(Generic[Sample_co]):
 class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     """Samples one after the other: a subclass defines `__iter__`.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> class Squares(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return (index**2 for index in range(3))
@@ -71,7 +65,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> data = torch.utils.data.TensorDataset(torch.ones(3, 2), torch.arange(3))
     >>> len(data), data[1]
     (3, (tensor([1., 1.]), tensor(1)))
@@ -107,7 +100,6 @@ class StackDataset(Dataset[Sample_co]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.utils.data.StackDataset(x=[1, 2], y=[3, 4])[0]
     {'x': 1, 'y': 3}
     """
@@ -156,7 +148,6 @@ class ConcatDataset(Dataset[Sample_co]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> data = torch.utils.data.ConcatDataset([[1, 2], [3]])
     >>> len(data), data[2]
     (3, 3)
@@ -193,7 +184,6 @@ class ChainDataset(IterableDataset[Sample_co]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Numbers(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([1, 2])
@@ -222,12 +212,9 @@ class Subset(Dataset[Sample_co]):
     ----------
     dataset : Dataset or sequence
         The dataset.
-    indices : sequence of int
-        The numbers.
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> list(torch.utils.data.Subset("abc", [2, 0]))
     ['c', 'a']
     """
@@ -267,8 +254,6 @@ def random_split(
     lengths : sequence of int or float
         Numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of which
         what is left over goes to the first parts, one sample each.
-    generator : torch.Generator, optional
-        Draws the order, instead of the default one.
 
     Returns
     -------
@@ -287,7 +272,6 @@ def random_split(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """

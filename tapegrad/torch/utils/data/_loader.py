@@ -72,8 +72,6 @@ class DataLoader(Generic[Sample_co]):
         Called with a worker's id in its thread.
     multiprocessing_context : object, optional
         Without effect.
-    generator : torch.Generator, optional
-        Draws the order, instead of the default one.
     prefetch_factor : int, optional
         How many batches each worker loads ahead; by default 2.
     persistent_workers : bool, default False
@@ -94,7 +92,6 @@ class DataLoader(Generic[Sample_co]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> list(torch.utils.data.DataLoader(range(5), batch_size=2))
     [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """

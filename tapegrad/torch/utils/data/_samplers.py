@@ -30,7 +30,6 @@ class Sampler(Generic[Index_co]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> class Backwards(torch.utils.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([2, 1, 0])
@@ -49,14 +48,6 @@ class Sampler(Generic[Index_co]):
 class SequentialSampler(Sampler[int]):
     """All samples in their order.
 
-    Parameters
-    ----------
-    data_source : sized
-        The dataset.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> list(torch.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
     """
@@ -76,8 +67,6 @@ class RandomSampler(Sampler[int]):
 
     Parameters
     ----------
-    data_source : sized
-        The dataset.
     replacement : bool, default False
         Draw each number anew from all.
     num_samples : int, optional
@@ -94,7 +83,6 @@ class RandomSampler(Sampler[int]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> sorted(torch.utils.data.RandomSampler("abc"))
     [0, 1, 2]
     """
@@ -142,16 +130,6 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The given numbers, in an order drawn at random.
 
-    Parameters
-    ----------
-    indices : sequence of int
-        The numbers.
-    generator : torch.Generator, optional
-        Draws the order, instead of the default one.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> sorted(torch.utils.data.SubsetRandomSampler([5, 7]))
     [5, 7]
     """
@@ -189,7 +167,6 @@ class WeightedRandomSampler(Sampler[int]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
     [1, 1, 1]
     """
@@ -252,7 +229,6 @@ class BatchSampler(Sampler[list[int]]):
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> list(torch.utils.data.BatchSampler(range(5), 2, drop_last=False))
     [[0, 1], [2, 3], [4]]
     """

@@ -37,7 +37,6 @@ def get_worker_info() -> WorkerInfo | None:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.utils.data.get_worker_info() is None
     True
     """

@@ -60,6 +60,7 @@ WORDS = {
     "torch._dims": "dim arguments",
     "torch._dtypes": "dtypes, promotion",
     "torch._types": "parameters' types",
+    "torch._docstrings": "shared sections",
     "torch._graph": "nodes, hooks, modes",
     "torch._rules": "functions of arrays",
     "torch._tensor": "Tensor, views, writes",

@@ -28,10 +28,11 @@ from tapegrad.rules.matrices import column, row
 
 def are_close(distance: Value, w: Value) -> Value:
     """Which distances between eigen- or singular values are zero to a solver's precision."""
+    distance = untraced(distance)
     size = np.max(np.abs(untraced(w)), axis=-1, initial=0)
     tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
-    beside = tuple(range(size.ndim, np.ndim(untraced(distance))))
-    return np.abs(untraced(distance)) <= np.expand_dims(tolerance, beside)
+    beside = (1,) * (np.ndim(distance) - np.ndim(size))
+    return np.abs(distance) <= np.reshape(tolerance, (*np.shape(size), *beside))
 
 
 def over_differences(x: Value, w: Value) -> Value:

@@ -214,7 +214,12 @@ PUBLIC_NAMES |= {"autograd.scipy.misc", "torch.distributions.utils", "torch.nn.m
 PUBLIC_NAMES |= {"torch.utils.data._utils"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 # Namespaces that programs import by the name of another library's.
-GIVEN = {"torch.nn.utils", "autograd.scipy.stats.chi2", "torch.distributions.chi2"}
+GIVEN = {
+    "torch.nn.utils",
+    "autograd.scipy.stats.chi2",
+    "torch.distributions.chi2",
+    "torch._rules.bfloat16",
+}
 
 
 def module_name(path: Path) -> str:

@@ -11,7 +11,7 @@ from agreement import agree, numbers
 from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import strips
+from tapegrad.torch._rules import im2col
 from tapegrad.torch.func import grad, jvp
 from tapegrad.torch.nn import functional
 
@@ -66,20 +66,20 @@ def of_dims(library: Any, name: str, dims: int) -> Any:
     return getattr(library.nn.functional, f"{name}{dims}d")
 
 
-@pytest.mark.parametrize("room", [1, 3000, strips.ROOM])
+@pytest.mark.parametrize("room", [1, 3000, im2col.ROOM])
 def test_a_convolution_is_a_sum_over_windows_however_it_is_cut_into_parts(
     monkeypatch: Any, room: int
 ) -> None:
-    monkeypatch.setattr(strips, "ROOM", room)
+    monkeypatch.setattr(im2col, "ROOM", room)
     for seed in range(12):
         x, weight, bias, options, dims = drawn(seed)
         made = of_dims(torch, "conv", dims)(*map(torch.from_numpy, (x, weight, bias)), **options)
         np.testing.assert_allclose(made.numpy(), naive(x, weight, bias, **options), 1e-10, 1e-10)
 
 
-@pytest.mark.parametrize("room", [1, strips.ROOM])
+@pytest.mark.parametrize("room", [1, im2col.ROOM])
 def test_the_transposed_convolution_is_the_transpose(monkeypatch: Any, room: int) -> None:
-    monkeypatch.setattr(strips, "ROOM", room)
+    monkeypatch.setattr(im2col, "ROOM", room)
     for seed in range(40):
         x, weight, _, options, dims = drawn(seed)
         made = of_dims(torch, "conv", dims)(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_torch_convolution import naive
 
-from tapegrad.torch._rules import correlation, strips
+from tapegrad.torch._rules import correlation, im2col
 from tapegrad.torch._rules.kernels import Kernel, span
 
 
@@ -37,19 +37,19 @@ def padded(x: Any, kernel: Kernel) -> Any:
     return whole[:, :, *(slice(max(0, -b), size - max(0, -a)) for b, a, size in ends)]
 
 
-@pytest.fixture(params=["as it is", "strips", "many parts", "no images joined"])
+@pytest.fixture(params=["as it is", "patches", "many parts", "no images joined"])
 def layout(request: Any, monkeypatch: Any) -> None:
     """How small arrays are laid out: with all ways that large ones go."""
     if request.param != "as it is":
-        monkeypatch.setattr(strips, "TINY", 0)
+        monkeypatch.setattr(im2col, "TINY", 0)
     if request.param == "many parts":
-        monkeypatch.setattr(strips, "ROOM", 2000)
-        monkeypatch.setattr(strips, "LITTLE", 1000)
+        monkeypatch.setattr(im2col, "ROOM", 2000)
+        monkeypatch.setattr(im2col, "LITTLE", 1000)
         monkeypatch.setattr(correlation, "SMALL", 2000)
         monkeypatch.setattr(correlation, "NARROW", 2)
         monkeypatch.setattr(correlation, "MANY", 0)
     if request.param == "no images joined":
-        monkeypatch.setattr(strips, "ENOUGH", 1)
+        monkeypatch.setattr(im2col, "ENOUGH", 1)
 
 
 @pytest.mark.part(2)
@@ -97,7 +97,7 @@ def test_parts_hold_what_fits_and_cover_all() -> None:
     for count, groups, places, row in [(5, 3, (7, 9), 40), (2, 8, (100, 4), 900), (1, 1, (3,), 9)]:
         for beyond in (0, 2):
             seen = np.zeros((count, groups, places[0]), int)
-            for part in strips.parts_of(count, groups, places, row, beyond, room=4000):
+            for part in im2col.parts_of(count, groups, places, row, beyond, room=4000):
                 seen[part.images, part.groups, part.row : part.row + part.rows] += 1
                 images = part.images.stop - part.images.start
                 channels = part.groups.stop - part.groups.start

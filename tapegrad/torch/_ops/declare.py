@@ -38,7 +38,7 @@ from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.call_plans import planning
-from tapegrad.torch._rules.brain_floats import concerns, in_single
+from tapegrad.torch._rules.bfloat16 import concerns, in_single
 from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views

@@ -30,7 +30,7 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
 from tapegrad.torch._ops.kernels import plan_one, plan_spread
-from tapegrad.torch._rules.brain_floats import repeated
+from tapegrad.torch._rules.bfloat16 import repeated
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
 from tapegrad.torch._types import Number

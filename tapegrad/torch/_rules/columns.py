@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tapegrad._core.types import Value
+from tapegrad.torch._rules.im2col import Part
 from tapegrad.torch._rules.kernels import Kernel, Sizes
-from tapegrad.torch._rules.strips import Part
 
 
 def _inner(sizes: Sizes, kernel: Kernel) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Sums over sliding windows of NumPy arrays as products of matrices: what convolutions compute.
 
 Knows NumPy's own arrays. Must not know rules, tensors or modules, nor how windows are copied
-(`strips`).
+(`im2col`).
 
 The result is a sum of products of matrices, one for each row of the kernel (each element of its
 first axis), or one product where all that lies under the kernel is copied into a matrix.
@@ -18,8 +18,8 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._rules.columns import add_windows
+from tapegrad.torch._rules.im2col import Im2col, Part, parts_of
 from tapegrad.torch._rules.kernels import Kernel, Phase, Sizes
-from tapegrad.torch._rules.strips import Part, Strips, parts_of
 
 # OpenBLAS has kernels for products of at most so many multiplications, which do not copy what
 # they multiply. They are up to twice as fast as the others where a matrix has few rows.
@@ -97,11 +97,11 @@ def _correlate(x: Value, weight: Value, bias: Value, kernel: Kernel, out: Value)
         return
     groups, places = kernel.groups, out.shape[2:]
     beside = None if bias is None else bias.reshape(groups, -1, 1)
-    strips = Strips(x, weight.shape[0] // groups, kernel, weight.shape[2:])
-    rows = strips.rows_of(weight)
+    patches = Im2col(x, weight.shape[0] // groups, kernel, weight.shape[2:])
+    rows = patches.rows_of(weight)
     is_direct = out.flags.c_contiguous
     flat = out.reshape(len(out), groups, -1, math.prod(places)) if is_direct else None
-    for part, matrices in strips:
+    for part, matrices in patches:
         count, some, _, length = matrices[0].shape
         in_place = is_direct and not part.runs
         made = (
@@ -138,15 +138,15 @@ def correlate_weight(x: Value, g: Value, kernel: Kernel, sizes: Sizes) -> Value:
         return np.zeros((outputs, channels, *sizes), dtype)
     places = g.shape[2:]
     flat = g.reshape(g.shape[0], groups, outputs // groups, -1)
-    strips = Strips(x, outputs // groups, kernel, sizes)
+    patches = Im2col(x, outputs // groups, kernel, sizes)
     # products with more rows than columns are faster, but their result has to be turned
-    rows = channels * math.prod(sizes[1:]) * (sizes[0] if strips.is_whole else 1)
+    rows = channels * math.prod(sizes[1:]) * (sizes[0] if patches.is_whole else 1)
     is_turned = rows > outputs // groups and len(g) * math.prod(places) >= MANY
     made = np.empty((outputs, channels, *sizes), dtype)
-    targets = strips.parts_of_weight(made)
-    out = targets[0] if strips.is_whole and not is_turned else None
+    targets = patches.parts_of_weight(made)
+    out = targets[0] if patches.is_whole and not is_turned else None
     totals: list[Value] = []  # (groups, outputs, elements) for each matrix
-    for part, matrices in strips:
+    for part, matrices in patches:
         columns = part.gathered(flat, places)
         is_first = not totals and part.groups == slice(0, groups)
         products = [

@@ -47,7 +47,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
-from tapegrad.torch._rules.brain_floats import converted
+from tapegrad.torch._rules.bfloat16 import converted
 from tapegrad.torch._tensor.duals import apart, store
 from tapegrad.torch._tensor.overlaps import check_apart, check_part
 from tapegrad.torch._tensor.tensor import (

@@ -21,7 +21,7 @@ from tapegrad.torch._formats import check_rank, rank_of
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
-from tapegrad.torch._rules.brain_floats import converted
+from tapegrad.torch._rules.bfloat16 import converted
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import MemoryFormat, Number, TensorLike

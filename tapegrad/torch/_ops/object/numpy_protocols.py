@@ -23,7 +23,7 @@ from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._ops.create.data import from_operand
 from tapegrad.torch._ops.declare import as_arrays, private, register
 from tapegrad.torch._ops.object.conversion import numpy as numpy_of
-from tapegrad.torch._rules.brain_floats import concerns
+from tapegrad.torch._rules.bfloat16 import concerns
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import TensorLike

@@ -2,12 +2,12 @@
 
 Knows NumPy's own arrays. Must not know products, rules, tensors or modules.
 
-Strips are what lies under the last axes of a kernel: for a 3x3 one, each image three times, moved
+Patches are what lies under the last axes of a kernel: for a 3x3 one, each image three times, moved
 by one column each. The elements are the rows of a matrix, whose columns are the places, one row of
 the images after another. What lies under the first axis of the kernel needs no copies: under its
 second row there are the same columns of the matrix, from the second row of the images on. So a
 convolution is a sum of products, one for each row of the kernel. Where the results have more
-channels than the strips have rows, to add them up costs more than to copy all that lies under the
+channels than the patches have rows, to add them up costs more than to copy all that lies under the
 kernel, as in the first layer of a net: then there is one matrix.
 
 A matrix is limited to `ROOM` bytes, so that it is still in the cache when the product reads it,
@@ -184,7 +184,7 @@ def _images_first(channels: int, ndim: int) -> Sizes:
     return (channels, *range(channels), *range(channels + 1, ndim))
 
 
-class Strips:
+class Im2col:
     """Parts, and the matrices (n or 1, groups, elements, columns) that the weights multiply.
 
     A matrix is valid until the next part is asked for.
@@ -228,7 +228,7 @@ class Strips:
         for part in parts_of(len(x), groups, places, row, beyond, most):
             if are_few:
                 part = part._replace(runs=part.rows * math.prod(places[1:]))
-            yield part, self._strips(part, part.rows + beyond)
+            yield part, self._patches(part, part.rows + beyond)
 
     def _memory(self, part: Part, channels: Sizes, rows: int, inner: Sizes) -> tuple[Value, Value]:
         """An array (n or 1, *channels, columns), and the same as (n, *channels, rows, *inner)."""
@@ -251,11 +251,11 @@ class Strips:
         groups = part.groups
         return self.x[part.images, groups.start * self.channels : groups.stop * self.channels]
 
-    def _strips(self, part: Part, held: int) -> list[Value]:
+    def _patches(self, part: Part, held: int) -> list[Value]:
         """For each element of the kernel's first axis, what lies under the others."""
         kernel, sizes, inner = self.kernel, self.x.shape[2:], self.places[1:]
         groups = part.groups.stop - part.groups.start
-        flat, strips = self._memory(
+        flat, patches = self._memory(
             part, (groups * self.channels, *self.widths[1:], len(self.remainders)), held, inner
         )
         given = self._given(part)
@@ -274,7 +274,7 @@ class Strips:
                 )
             ]
             for which, (place, element) in enumerate(rows):
-                block = strips[:, :, *taps, which]
+                block = patches[:, :, *taps, which]
                 own = block[*every, place, *(inside for inside, _ in spans)]
                 own[...] = given[*every, element, *(seen for _, seen in spans)]
                 _clear_around(block, (place, *(inside for inside, _ in spans)))

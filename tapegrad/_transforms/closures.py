@@ -56,6 +56,10 @@ class Hoisted:
         """The tree with other values in the places of those found."""
         return _Filling(self, values, self._holders).of(self.tree)
 
+    def again(self, values: Sequence[Any]) -> Hoisted:
+        """The same of a tree with other values."""
+        return Hoisted(self.filled(values))
+
     def then(self) -> Hoisted:
         """The same of functions that close over what they do now; the values are in this order."""
         closures: set[int] = set()

@@ -18,6 +18,7 @@ from tapegrad.testing import check_grads
 
 S = pytest.importorskip("scipy.integrate")
 T = importlib.import_module("tapegrad.scipy.integrate")
+_quick = importlib.import_module("tapegrad.scipy.integrate._quick")
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
 TIMES = np.linspace(0.5, 2.5, 4)
@@ -747,6 +748,125 @@ def test_integrals_under_vmap():
     assert_close(tapegrad.vmap(f)(batch), [f(x) for x in batch], 1e-12)
     assert_close(tapegrad.vmap(tapegrad.grad(f))(batch), each, 1e-10)
     assert_close(tapegrad.grad(lambda b: np.sum(tapegrad.vmap(f)(b)))(batch), each, 1e-10)
+
+
+class Slope:
+    def __init__(self, x):
+        self.x = x
+
+    def density(self, y, t):
+        return self.x[0] * np.exp(-self.x[1] * t * y)
+
+    def top(self, t):
+        return self.x[1] * t + self.x[0]
+
+
+NESTS = {
+    "infinite limits": lambda x, m: m.dblquad(
+        lambda y, t: np.exp(-x[0] * t - x[1] * y * t), x[0], np.inf, lambda t: x[1] * t, np.inf
+    )[0],
+    "methods": lambda x, m: m.dblquad(Slope(x).density, 0, x[1], 0, Slope(x).top)[0],
+    "args": lambda x, m: m.nquad(
+        lambda y, t, a, b: a * np.exp(-b * y * t),
+        [lambda t, a, b: (a * t, b + t), lambda a, b: (0, a)],
+        args=[x[0], x[1]],
+    )[0],
+    "poles at limits": lambda x, m: m.dblquad(
+        lambda y, t: x[0] * np.exp(-x[1] * t * y) / np.sqrt(t * y), 0, 1, 0, lambda t: t
+    )[0],
+    "points that move": lambda x, m: m.nquad(
+        lambda y, t: np.where(y < t * x[1], x[0] * y, 1 + y * t),
+        [[0, 2], [0, 1.5]],
+        opts=[lambda t: {"points": [t * x[1]]}, {}],
+    )[0],
+    "weights": lambda x, m: m.nquad(
+        lambda y, t: x[0] * np.exp(-x[1] * y * t),
+        [[0, 1], [0, 1]],
+        opts=[{"weight": "cos", "wvar": 3.0}, {"weight": "alg", "wvar": (-0.5, 0.3)}],
+    )[0],
+    "a limit that jumps": lambda x, m: m.nquad(
+        lambda y, t: x[0] * y,
+        [lambda t: (0, x[1] if t < 0.5 else 2 * x[0]), [0, 1]],
+        opts=[{}, {"points": [0.5]}],
+    )[0],
+    "a branch": lambda x, m: m.nquad(
+        lambda y, t: x[0] * t * y if y < 0.5 else x[1] * t + x[0],
+        [[0, 1], [0, 1]],
+        opts=[{"points": [0.5]}, {}],
+    )[0],
+    "an integrand of no parameter": lambda x, m: m.dblquad(
+        lambda y, t: 1.0, 0, x[0], lambda t: -t, lambda t: t * x[1]
+    )[0],
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if "pole" in name or "move" in name else [])
+        for name in NESTS
+    ],
+)
+def test_a_nest_of_integrals(name):
+    def f(x):
+        return NESTS[name](x, T)
+
+    x = np.array(Z[:2])
+    out, pull = tapegrad.vjp(f, x)
+    assert out == NESTS[name](x, S)
+    expected = differences(lambda x: NESTS[name](x, S), x)
+    assert_close(pull(1.0)[0], expected, 1e-6)
+    assert_close(tapegrad.jvp(f, (x,), (np.ones(2),))[1], np.sum(expected), 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NESTS)
+def test_second_derivatives_of_a_nest(name):
+    def f(x):
+        return NESTS[name](x, T)
+
+    x = np.array(Z[:2])
+    assert_close(tapegrad.hessian(f)(x), differences(tapegrad.grad(f), x), 1e-5)
+    batch = np.stack([x, 1.1 * x])
+    each = [tapegrad.grad(f)(x) for x in batch]
+    if name != "points that move":
+        assert_close(tapegrad.vmap(tapegrad.grad(f))(batch), each, 1e-10)
+
+
+@pytest.mark.parametrize("depth", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_gradient_of_a_nest_takes_one_pass_for_all_parameters(depth, monkeypatch):
+    count = [0]
+
+    def f(x, m):
+        def integrand(*at):
+            count[0] += 1
+            return np.exp(-x[0] * at[0] * at[1]) * x[1] + x[2] * at[-1]
+
+        return m.nquad(integrand, [[0, 1]] * (depth - 1) + [[0, x[2]]])[0]
+
+    f(np.array(Z), S)
+    plain, count[0] = count[0], 0
+    with monkeypatch.context() as patched:
+        patched.setattr(_quick, "_FEW", np.inf)
+        tapegrad.grad(lambda x: f(x, T))(np.array(Z))
+    assert count[0] <= (depth + 1.5) * plain
+    count[0] = 0
+    tapegrad.grad(lambda x: f(x, T))(np.array(Z))
+    assert count[0] <= (depth + 0.5) * plain  # slopes are a program
+
+
+def test_a_slope_that_is_zero_beside_others_needs_no_tolerance_of_its_own():
+    def f(x, **options):
+        return T.quad(lambda t: x[0] * t + x[1] * t * t, -1, 1, **options)[0]
+
+    found = tapegrad.grad(functools.partial(f, epsabs=0, epsrel=1e-12))(np.array(Z[:2]))
+    np.testing.assert_allclose(found, [0.0, 2 / 3], atol=1e-15)
+
+
+def test_an_integral_by_many_parameters():
+    rates = np.linspace(0.1, 1, 300)
+    found = tapegrad.grad(lambda x: T.quad(lambda t: np.sum(np.exp(-x * t)), 0, 1)[0])(rates)
+    np.testing.assert_allclose(found, (np.exp(-rates) * (rates + 1) - 1) / rates**2, rtol=1e-8)
 
 
 def jumping(x):

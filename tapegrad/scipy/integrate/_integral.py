@@ -28,6 +28,7 @@ from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import vjp
 from tapegrad._warning import warn
+from tapegrad.scipy.integrate._quick import Quick
 
 Routine = Callable[[Function, Any, Any], tuple[Any, Any]]
 
@@ -39,7 +40,7 @@ _AGREED = 1e-5  # of the largest derivative: the two substitutions are equal up 
 class Integrand:
     """An integrand that depends on parameters.
 
-    bind: of the parameters, the function f(u), whose results all have one shape
+    bind: of the parameters, the function f(u, *outer), whose results all have one shape
     routine: `routine(f, a, b)` returns the integral and an estimate of its error
     moves: whether derivatives may ask for the lower and the upper limit
     known: the arrays and the result of a call that was made already
@@ -47,7 +48,9 @@ class Integrand:
     `of_slopes` is the routine of the integrals of derivatives: it gives NaN where it cannot vouch
     for a number. `points` are fixed points where pieces of the integral end. `sides` says at which
     limits the integrand may jump: there it counts just inside. `same` tells which parameters are a
-    limit: `{2: 1}` if the third one is the upper limit.
+    limit: `{2: 1}` if the third one is the upper limit. `outer` are constants: in a nest of
+    integrals the variables of those around this one. Integrands that differ in these alone may
+    share `programs`, their derivatives by name.
     """
 
     def __init__(
@@ -62,8 +65,12 @@ class Integrand:
         points: Sequence[float] = (),
         same: dict[int, int] | None = None,
         sides: tuple[bool, bool] = (False, False),
+        outer: tuple[Any, ...] = (),
+        programs: dict[Any, Any] | None = None,
+        path: tuple[Any, ...] = (),
     ) -> None:
         self.name, self.bind, self.routine, self.moves = name, bind, routine, moves
+        self.outer, self.programs, self.path = outer, programs, path
         self.known, self.of_slopes, self.points = known, of_slopes or routine, points
         self.same, self.sides = same or {}, sides
 
@@ -77,7 +84,7 @@ class Integrand:
         f = self.bind(parameters)
 
         def checked(u: Any) -> Any:
-            out = f(u)
+            out = f(u, *self.outer)
             if in_trace(out):
                 raise RuleError(
                     f"{self.name}: the integrand depends on a traced value that was not found in "
@@ -90,44 +97,47 @@ class Integrand:
     def tangent(self, moved: Sequence[bool]) -> Integrand:
         """That of the tangent, whose parameters are these and the tangents of those that move."""
 
-        def bind(parameters: Sequence[Value]) -> Function:
-            count = len(moved)
-            given, dots = parameters[:count], iter(parameters[count:])
+        def slope(point: Sequence[Value], values: Sequence[Value]) -> Value:
+            given, dots = values[: len(moved)], iter(values[len(moved) :])
             filled = [
                 next(dots) if moves else np.zeros_like(x)
                 for x, moves in zip(given, moved, strict=True)
             ]
+            return jvp(lambda *p: self.bind(p)(*point), tuple(given), tuple(filled))[1]
 
-            def f(u: Any) -> Any:
-                return jvp(lambda *p: self.bind(p)(u), tuple(given), tuple(filled))[1]
-
-            return f
-
-        return self._slope(bind)
+        return self._slope(slope, tuple(moved))
 
     def cotangent(self) -> Integrand:
         """That of the cotangents of all parameters in a row; its last parameter is that of f."""
 
-        def bind(parameters: Sequence[Value]) -> Function:
-            *given, g = parameters
+        def slope(point: Sequence[Value], values: Sequence[Value]) -> Value:
+            *given, g = values
+            _, pull = vjp(lambda *p: self.bind(p)(*point) + np.zeros(np.shape(g)), *given)
+            return np.concatenate([np.reshape(bar, (-1,)) for bar in pull(g)])
 
-            def f(u: Any) -> Any:
-                _, pull = vjp(lambda *p: self.bind(p)(u) + np.zeros(np.shape(g)), *given)
-                return np.concatenate([np.reshape(bar, (-1,)) for bar in pull(g)])
+        return self._slope(slope, "cotangent")
 
-            return f
+    def _slope(self, slope: Function, key: Any) -> Integrand:
+        """That of a derivative, as a function of a point and of its parameters."""
+        count = 1 + len(self.outer)
+        path = (*self.path, key)
 
-        return self._slope(bind)
+        def run(*values: Value) -> Value:
+            return slope(values[:count], values[count:])
 
-    def _slope(self, bind: Function) -> Integrand:
+        if self.programs is not None:
+            run = self.programs.setdefault(path, Quick(run))
         return Integrand(
             self.name,
-            bind,
+            lambda parameters: lambda *point: run(*point, *parameters),
             self.of_slopes,
             self.moves,
             points=self.points,
             same=self.same,
             sides=self.sides,
+            outer=self.outer,
+            programs=self.programs,
+            path=path,
         )
 
     def at_limit(self, which: int, limits: Sequence[Value], parameters: Sequence[Value]) -> Any:
@@ -143,7 +153,7 @@ class Integrand:
             return np.where(finite, value, 0.0)
         if self.sides[which]:
             end = end + np.sign(limits[1 - which] - end) * (np.abs(end) * _NEXT + _LEAST)
-        return self.bind(parameters)(end)
+        return self.bind(parameters)(end, *self.outer)
 
     def is_smooth_at(
         self, which: int, limits: Sequence[Value], parameters: Sequence[Value]
@@ -184,7 +194,7 @@ class Integrand:
             f = self.bind(parameters)
 
             def of_t(t: Any) -> Any:
-                pieces = [f(x) * slope for x, slope in place(limits, t)]
+                pieces = [f(x, *self.outer) * slope for x, slope in place(limits, t)]
                 return sum(pieces[1:], pieces[0])
 
             return of_t

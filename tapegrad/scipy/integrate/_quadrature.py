@@ -142,26 +142,33 @@ def quad(
     """
     options |= {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points}
     options |= {"weight": weight, "wvar": wvar}
-    hoisted = Hoisted((func, args))
+    return _quad(Hoisted((func, args)), a, b, full_output, options)
+
+
+def _quad(
+    hoisted: Any, a: Any, b: Any, full_output: Any, options: dict[str, Any], found: Any = None
+) -> Any:
+    """`hoisted`: of an integrand and its args; `found`: SciPy's result, where it is known."""
+    points, weight, wvar = (options.get(name) for name in ("points", "weight", "wvar"))
     inner = innermost([a, b, *hoisted.values, wvar, points])
     if inner is None:
+        func, args = hoisted.tree
         return scipy.integrate.quad(func, a, b, args, full_output, **options)
     _refuse_traced("scipy.integrate.quad", wvar=wvar)
     if in_trace(lift(points)):
-        return _between_points(func, a, b, args, full_output, options)
+        return _between_points(hoisted, a, b, full_output, options)
     if weight is not None:
         _refuse_traced("scipy.integrate.quad with a weight", a=a, b=b)
     if is_mapped(inner):
 
-        def one(a: Value, b: Value, tree: Any) -> Any:
-            func, args = tree
-            return quad(func, a, b, args, **options)
+        def one(a: Value, b: Value, values: Any) -> Any:
+            return _quad(hoisted.again(values), a, b, 0, options)
 
         return _one_by_one(inner, one, a, b, hoisted)
-    return _traced_quad(hoisted, a, b, full_output, options)
+    return _traced_quad(hoisted, a, b, full_output, options, found=found)
 
 
-def _one_by_one(inner: Any, one: Function, a: Any, b: Any, hoisted: Hoisted) -> Any:
+def _one_by_one(inner: Any, one: Function, a: Any, b: Any, hoisted: Any) -> Any:
     """The call of each example of a vmap. A limit that the integrand uses stays one value."""
     same = _same(a, b, hoisted)
     rest = [x for k, x in enumerate(hoisted.values) if k not in same]
@@ -169,48 +176,48 @@ def _one_by_one(inner: Any, one: Function, a: Any, b: Any, hoisted: Hoisted) -> 
     def example(*values: Value) -> Any:
         limits, others = values[:2], iter(values[2:])
         count = len(hoisted.values)
-        tree = [limits[same[k]] if k in same else next(others) for k in range(count)]
-        return one(*limits, hoisted.filled(tree))
+        filled = [limits[same[k]] if k in same else next(others) for k in range(count)]
+        return one(*limits, filled)
 
     return call_one_by_one(inner.vmap_level, example, (a, b, *rest), {})
 
 
-def _same(a: Any, b: Any, hoisted: Hoisted) -> dict[int, int]:
+def _same(a: Any, b: Any, hoisted: Any) -> dict[int, int]:
     """Which values that a function closes over are limits, and which of the two."""
     ends = {id(a): 0, id(b): 1}
     return {k: ends[id(x)] for k, x in enumerate(hoisted.values) if id(x) in ends}
 
 
 def _between_points(
-    func: Function, a: Any, b: Any, args: Any, full_output: Any, options: dict[str, Any]
+    hoisted: Any, a: Any, b: Any, full_output: Any, options: dict[str, Any]
 ) -> Any:
     """An integral with points that move: those of the parts, whose limits they are."""
     points = options["points"]  # of a list each keeps its identity: it may be a parameter too
     points = points if isinstance(points, (list, tuple)) else np.reshape(points, (-1,))
-    if any(map(holds_mapped, [*points, *Hoisted((func, a, b, args)).values])):
+    if any(map(holds_mapped, [*points, a, b, *hoisted.values])):
         raise BatchingError("scipy.integrate.quad: points that move, under vmap. Use a loop.")
     low, high = (float(raw_value(lift(end))) for end in (a, b))
-    if options["weight"] is not None or not np.isfinite(low + high):
+    weighted = options.get("weight") is not None
+    if weighted or not np.isfinite(low + high):
         raise InputError(
             message(
                 "scipy.integrate.quad",
                 "finite limits and no weight where points are traced",
-                "a weight" if options["weight"] is not None else f"limits {low} and {high}",
+                "a weight" if weighted else f"limits {low} and {high}",
                 "Hold the points constant, or integrate each part by a call of its own",
             )
         )
     plain = np.array([float(raw_value(x)) for x in points])
     order = np.argsort(plain if low < high else -plain, kind="stable")
     inside = [k for k in order if min(low, high) < plain[k] < max(low, high)]
-    given = Hoisted((func, args))
-    still, fixed = given.filled([raw_value(x) for x in given.values])
+    still, fixed = hoisted.filled([raw_value(x) for x in hoisted.values])
     found = scipy.integrate.quad(
         still, low, high, fixed, full_output, **{**options, "points": plain}
     )
     ends = [a, *(points[k] for k in inside), b]
     rest = {**options, "points": None}
     parts = [
-        _traced_quad(given, *pair, 0, rest, sides=(i > 0, i < len(inside)))[0]
+        _traced_quad(hoisted, *pair, 0, rest, sides=(i > 0, i < len(inside)))[0]
         for i, pair in enumerate(itertools.pairwise(ends))
     ]
     return sum(parts[1:], parts[0]), *found[1:]
@@ -225,20 +232,22 @@ def _refuse_traced(name: str, **values: Any) -> None:
 
 
 def _traced_quad(
-    hoisted: Hoisted,
+    hoisted: Any,
     a: Any,
     b: Any,
     full_output: Any,
     options: dict[str, Any],
     sides: tuple[bool, bool] = (False, False),
+    found: Any = None,
 ) -> Any:
     """`sides`: the limits at which the integrand may jump."""
-    then = hoisted.then()
+    shared: dict[str, Any] = hoisted.shared if isinstance(hoisted, _Level) else {}
+    bound = hoisted.bound if isinstance(hoisted, _Level) else hoisted.then().filled
 
     def bind(parameters: Sequence[Value]) -> Function:
-        func, args = then.filled(parameters)
+        func, args = bound(parameters)
         args = args if isinstance(args, tuple) else (args,)
-        return lambda u: lift(func(u, *args))
+        return lambda u, *outer: lift(func(u, *outer, *args))
 
     parameters = [_as_double(x) for x in hoisted.values]
     integrand = Integrand(
@@ -247,18 +256,19 @@ def _traced_quad(
         _routine_of_quad(options),
         (in_trace(a), in_trace(b)),
         of_slopes=_routine_of_slopes(options),
-        points=() if options["points"] is None else np.ravel(options["points"]).tolist(),
+        points=() if options.get("points") is None else np.ravel(options["points"]).tolist(),
         same=_same(a, b, hoisted),
         sides=sides,
+        **shared,
     )
     arrays = (_as_double(a), _as_double(b), *parameters)
     if any(map(holds_mapped, arrays)):
         return integral(*arrays, integrand=integrand), error(*arrays, integrand=integrand)
     plain = [raw_value(x) for x in arrays]
-    func, args = hoisted.filled([raw_value(x) for x in hoisted.values])
-    found = scipy.integrate.quad(
-        func, float(plain[0]), float(plain[1]), args, full_output, **options
-    )
+    if found is None:
+        func, args = hoisted.filled([raw_value(x) for x in hoisted.values])
+        ends = map(float, plain[:2])
+        found = scipy.integrate.quad(func, *ends, args, full_output, **options)
     integrand.known = plain, found[:2]
     return integral(*arrays, integrand=integrand), *found[1:]
 
@@ -275,46 +285,62 @@ def _routine_of_quad(options: dict[str, Any]) -> Function:
 
 
 def _routine_of_slopes(options: dict[str, Any]) -> Function:
-    """How the integrals of derivatives are computed: arrays by quad_vec first.
+    """How the integrals of derivatives are computed: those of many elements by quad_vec first.
 
-    quad_vec has one adaptive mesh for all elements. At a singularity it gives up, where quad finds
-    the limit of its sums: then quad integrates each element. What quad does not vouch for is NaN.
+    quad_vec has one adaptive mesh for all elements, and calls the function for three times as many
+    nodes as quad does where that is smooth. At a singularity it gives up, where quad finds the
+    limit of its sums. What quad does not vouch for is NaN.
     """
     tolerances = {name: options[name] for name in _TOLERANCES if options.get(name) is not None}
     vectorised = options.get("weight") is None
+    first_node = (0.5, 1.0) if vectorised and options.get("points") is None else ()
 
     def routine(f: Function, a: Any, b: Any) -> Any:
         a, b = float(a), float(b)
+        place = _inside(a, b, *first_node)
         with silence():
-            first = np.asarray(f(_inside(a, b)))
-            if vectorised and first.size > 1:
+            first = np.asarray(f(place))
+            if vectorised and first.size > _MANY:
                 value, error, info = scipy.integrate.quad_vec(
                     f, a, b, norm="max", full_output=True, **tolerances
                 )
                 if info.success and np.all(np.isfinite(value)):
                     return value, error
-            return _by_elements(f, a, b, first, options)
+            return _by_elements(f, a, b, (place, first), options)
 
     return routine
 
 
-def _by_elements(f: Function, a: float, b: float, first: Any, options: dict[str, Any]) -> Any:
-    """The integrals of all elements by quad, each by itself."""
-    values: dict[float, Any] = {}  # most nodes serve all elements
+_MANY = 200  # elements: for so many quad's calls take longer than those of the integrand
+
+
+def _by_elements(
+    f: Function, a: float, b: float, known: tuple[float, Any], options: dict[str, Any]
+) -> Any:
+    """The integrals of all elements by quad, whose nodes serve all. `known`: one of the values."""
+    place, first = known
+    values = {place: np.ravel(first).tolist()}
 
     def at(u: float) -> Any:
         if u not in values:
-            values[u] = np.ravel(f(u))
+            values[u] = np.ravel(f(u)).tolist()
         return values[u]
 
-    parts = (np.real, np.imag) if np.iscomplexobj(first) else (np.real,)
-    found = [
-        [_vouched(lambda u, i=i, part=part: part(at(u)[i]), a, b, options) for part in parts]
-        for i in range(first.size)
-    ]
-    row = [sum(x * unit for (x, _), unit in zip(pair, (1, 1j), strict=False)) for pair in found]
-    error = max((e for pair in found for _, e in pair), default=0.0)
-    return np.reshape(np.array(row, first.dtype), first.shape), error
+    def element(u: float, i: int, part: str) -> float:
+        return float(getattr(at(u)[i], part))
+
+    parts = ("real", "imag") if np.iscomplexobj(first) else ("real",)
+    which = [(i, part) for i in range(first.size) for part in parts]
+    found = [_vouched(element, a, b, {**options, "args": one}) for one in which]
+    # One that is zero beside the others reaches no tolerance of its own.
+    least = options.get("epsrel", 1.49e-8) * max((abs(x) for x, _ in found if x == x), default=0.0)
+    if least > options.get("epsabs", 1.49e-8):
+        for k, one in enumerate(which):
+            if np.isnan(found[k][0]):
+                found[k] = _vouched(element, a, b, {**options, "args": one, "epsabs": least})
+    row = np.reshape([x for x, _ in found], (first.size, len(parts))) @ (1, 1j)[: len(parts)]
+    error = max((bound for _, bound in found), default=0.0)
+    return np.reshape(row, first.shape).astype(first.dtype), error
 
 
 def _vouched(f: Function, a: float, b: float, options: dict[str, Any]) -> tuple[float, float]:
@@ -335,15 +361,15 @@ def _vouched(f: Function, a: float, b: float, options: dict[str, Any]) -> tuple[
     return (np.nan if doubted else value), error
 
 
-def _inside(a: float, b: float) -> float:
+def _inside(a: float, b: float, share: float = 0.3819660112501051, step: float = 0.7) -> float:
     """A point between two limits, either of which may be infinite; no middle, which is special."""
     if np.isfinite(a) and np.isfinite(b):
-        return a + 0.3819660112501051 * (b - a)
+        return (1 - share) * a + share * b
     if np.isfinite(a):
-        return a + 0.7 if b > 0 else a - 0.7
+        return a + step if b > 0 else a - step
     if np.isfinite(b):
-        return b + 0.7 if a > 0 else b - 0.7
-    return 0.7
+        return b + step if a > 0 else b - step
+    return step
 
 
 def quad_vec(
@@ -423,8 +449,8 @@ def quad_vec(
     _refuse_traced("scipy.integrate.quad_vec", points=points)
     if is_mapped(inner):
 
-        def one(a: Value, b: Value, tree: Any) -> Any:
-            f, args = tree
+        def one(a: Value, b: Value, values: Any) -> Any:
+            f, args = hoisted.filled(values)
             return quad_vec(f, a, b, args=args, **options)
 
         return _one_by_one(inner, one, a, b, hoisted)
@@ -446,7 +472,8 @@ def quad_vec(
             if info.success and np.all(np.isfinite(value)):
                 return value, error
             of_quad = {"epsrel": max(epsrel, 1e-10), "limit": 50, "points": points}
-            return _by_elements(f, a, b, np.asarray(value), of_quad)
+            place = _inside(a, b)
+            return _by_elements(f, a, b, (place, np.asarray(f(place))), of_quad)
 
     integrand = Integrand(
         "scipy.integrate.quad_vec",
@@ -521,38 +548,100 @@ def nquad(
             return nquad(*hoisted.filled(values))
 
         return call_one_by_one(inner.vmap_level, one, tuple(hoisted.values), {})
-    rest = () if args is None else args if isinstance(args, tuple) else (args,)
-    limits = [one if callable(one) else _constantly(one) for one in ranges]
-    if opts is None or isinstance(opts, dict):
-        settings = [_constantly(opts or {})] * len(limits)
-    else:
-        settings = [one if callable(one) else _constantly(one) for one in opts]
-    value = _nested(func, limits, settings, rest)
-    if any(map(holds_mapped, hoisted.values)):
-        return value, np.nan
-    found = scipy.integrate.nquad(
-        *hoisted.filled([raw_value(x) for x in hoisted.values]), full_output
-    )
-    return value, *found[1:]
+    found = None
+    if not any(map(holds_mapped, hoisted.values)):
+        plain = hoisted.filled([raw_value(x) for x in hoisted.values])
+        found = scipy.integrate.nquad(*plain, full_output)
+    value = _Nest(hoisted).integral(hoisted.tree, (), hoisted.values, found)
+    return (value, np.nan) if found is None else (value, *found[1:])
 
 
-def _constantly(value: Any) -> Function:
-    return lambda *_: value
+class _Nest:
+    """Integrals within each other, over the last variable outmost.
+
+    Knows what the parameters of each are: traced ones among the variables of those around it, and
+    what the functions close over. The slopes of the integrand are one program for all.
+    """
+
+    def __init__(self, hoisted: Hoisted) -> None:
+        self.whole = hoisted.then()
+        func, ranges, args, _ = hoisted.tree
+        used = Hoisted((func, args))
+        order = {id(x): i for i, x in enumerate(hoisted.values)}
+        self.used = [order[id(x)] for x in used.values]
+        self.inmost, self.depth = used.then(), len(ranges)
+        self.programs: dict[Any, Any] = {}
+
+    def integral(self, tree: Any, outer: Any, parameters: Any, found: Any = None) -> Any:
+        """The integral inside of some variables; `found`: SciPy's result, where it is known."""
+        func, ranges, args, opts = tree
+        depth = self.depth - len(outer) - 1
+        args = (*outer, *_as_tuple(args))
+        limits = ranges[depth]
+        low, high = limits(*args) if callable(limits) else limits
+        options = {} if opts is None else opts if isinstance(opts, dict) else opts[depth]
+        options = dict(options(*args) if callable(options) else options)
+        if "points" in options:
+            options["points"] = [x for x in options["points"] if low <= x <= high]
+        if depth == 0:
+            parameters = [parameters[i] for i in self.used]
+        else:
+            func, args = self.within(tree, parameters), outer
+        level = _Level(self, (func, args), outer, parameters)
+        return _quad(level, low, high, 0, options, found)[0]
+
+    def within(self, tree: Any, parameters: Any) -> Function:
+        """The integral as the integrand of those around it."""
+        return lambda *outer: self.integral(tree, outer, parameters)
+
+    def integrand(self, depth: int, parameters: Any) -> tuple[Function, Any]:
+        """The integrand at a depth, of its variable and those around it, and its further args."""
+        if depth:
+            return self.within(self.whole.filled(parameters), parameters), ()
+        func, args = self.inmost.filled(parameters)
+        return func, _as_tuple(args)
 
 
-def _nested(func: Function, limits: Any, settings: Any, args: Any) -> Any:
-    """The integral over the last variable of the integral over the others."""
-    low, high = limits[-1](*args)
-    options = dict(settings[-1](*args))
-    if "points" in options:
-        options["points"] = [x for x in options["points"] if low <= x <= high]
-    if len(limits) == 1:
-        return quad(func, low, high, args, **options)[0]
+def _as_tuple(args: Any) -> Any:
+    return () if args is None else tuple(args)
 
-    def f(u: Any) -> Any:
-        return _nested(func, limits[:-1], settings[:-1], (u, *args))
 
-    return quad(f, low, high, **options)[0]
+class _Level:
+    """The integrand of one integral of a nest, in the place of what `Hoisted` tells of it.
+
+    Its function takes the variables around it that are in no trace by `shared["outer"]`.
+    """
+
+    def __init__(self, nest: _Nest, tree: Any, outer: Any, parameters: Any) -> None:
+        self.nest, self.tree, self.depth = nest, tree, nest.depth - len(outer) - 1
+        self.moving = tuple(map(in_trace, outer))
+        self.values = [*(u for u in outer if in_trace(u)), *parameters]
+        self.shared: dict[str, Any] = {
+            "outer": tuple(u for u in outer if not in_trace(u)),
+            "programs": None if self.depth else nest.programs,
+            "path": (self.moving,),
+        }
+
+    def filled(self, values: Any) -> Any:
+        func, args = self.bound(values)
+        return func, (*self.shared["outer"], *args)
+
+    def bound(self, values: Any) -> tuple[Function, Any]:
+        """The function of the variable and of those around it that are in no trace."""
+        func, args = self.nest.integrand(self.depth, values[sum(self.moving) :])
+        if not any(self.moving):
+            return func, args
+        return lambda u, *outer: func(u, *self._merged(values, outer)), args
+
+    def again(self, values: Any) -> _Level:
+        """The same of other values."""
+        outer = self._merged(values, self.shared["outer"])
+        return _Level(self.nest, self.filled(values), outer, values[sum(self.moving) :])
+
+    def _merged(self, values: Any, outer: Any) -> Any:
+        """The variables around it, of which some are values and some constants."""
+        moved, still = iter(values), iter(outer)
+        return (*(next(moved if moves else still) for moves in self.moving), *still)
 
 
 def dblquad(

@@ -88,6 +88,9 @@ case("BPoly antiderivative", lambda L, c, x, q: L.BPoly(c, x).antiderivative(2)(
 case("BPoly derivative", lambda L, c, x, q: L.BPoly(c, x).derivative(2)(q), C, X, Q)
 case("from_bernstein_basis", lambda L, c, x: L.PPoly.from_bernstein_basis(L.BPoly(c, x)).c, C, X)
 case("from_power_basis", lambda L, c, x: L.BPoly.from_power_basis(L.PPoly(c, x)).c, C, X)
+for family in ("PPoly", "BPoly"):
+    case(f"{family} down", lambda L, c, x, q, f=family:
+         getattr(L, f)(c, x[::-1]).integrate(q[0, 0], q[1, 1]), C, X, Q)  # fmt: skip
 for orders in (None, 3):
     case(f"from_derivatives {orders}", lambda L, x, y, o=orders:
          L.BPoly.from_derivatives(x, [y[i] for i in range(7)], orders=o).c,
@@ -154,6 +157,8 @@ GRID = G1, G2, V, P
 for method in ("linear", "nearest", "slinear", "cubic_legacy", "quintic_legacy", "pchip"):
     case(f"grid {method}", lambda L, a, b, v, q, m=method:
          L.RegularGridInterpolator((a, b), v, m)(q), *GRID)  # fmt: skip
+case("grid of one coordinate", lambda L, a, v, q: L.RegularGridInterpolator(
+    (a, [2.0]), v[:, :1], bounds_error=False, fill_value=None)(q), G1, V, P)  # fmt: skip
 case("grid down", lambda L, a, b, v, q: L.RegularGridInterpolator((a[::-1], b), v)(q), *GRID)
 for fill in (1.5, None):
     case(f"grid outside {fill}", lambda L, a, b, v, q, f=fill: L.RegularGridInterpolator(
@@ -242,6 +247,11 @@ case(
     X, Y, Q, X[3:4] + 0.1,
 )  # fmt: skip
 case(
+    "LSQUnivariateSpline residual",
+    lambda L, x, y, w, t: L.LSQUnivariateSpline(x, y, t, w).get_residual(),
+    X20, Z20, W20, X20[[6, 12]] + 0.1,
+)  # fmt: skip
+case(
     "LSQUnivariateSpline of knots in a list",
     lambda L, x, y, q, t: L.LSQUnivariateSpline(x, y[:, 0], [t, X[4] + 0.1])(q),
     X, Y, Q, X[3] + 0.1,
@@ -261,6 +271,11 @@ case(
 )
 case("krogh", lambda L, x, y, q: L.KroghInterpolator(x, y)(q), X, Y, Q)
 case("krogh all", lambda L, x, y, q: L.KroghInterpolator(x, y.T, axis=1).derivatives(q), X, Y, Q)
+case(
+    "krogh again, traced",
+    lambda L, x, y, q: L.KroghInterpolator(x[np.array([0, 0, 1, 1, 1, 2])], y[:6])(q),
+    X[:3], Y, Q,
+)  # fmt: skip
 case("krogh again", lambda L, y, q: L.KroghInterpolator([0, 0, 1, 1, 1, 2, 3], y)(q), Y, Q)
 case("barycentric", lambda L, x, y, q: L.BarycentricInterpolator(x, y)(q), X, Y, Q)
 case("barycentric derivative", lambda L, x, y, q:
@@ -379,6 +394,12 @@ def test_interpolation_of_the_fewest_points(name, more):
     assert_derivatives(lambda L, x, y, q: made(L, x, y)(q), (x, Y[: fewest + more, 0], q))
 
 
+def test_a_value_outside_has_the_dtype_of_those_within():
+    x, y, q = (v.astype(np.float32) for v in (X, Y[:, 0], Q))
+    found = tapegrad.vjp(lambda y: T.interp1d(x, y)(q), y)[0]
+    assert found.dtype == S.interp1d(x, y)(q).dtype == np.float32
+
+
 REFUSED_UNDER_VMAP = (
     "PPoly extend",
     "insert_knot",
@@ -387,7 +408,6 @@ REFUSED_UNDER_VMAP = (
     "lagrange",
     "pade",
     "taylor",
-    "krogh again",
 )
 
 

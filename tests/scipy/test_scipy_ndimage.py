@@ -95,6 +95,21 @@ FILTERS = [
     call(ni.fourier_shift, complex_normal(4, 3), normal(2)),
     call(ni.fourier_uniform, complex_normal(4, 3), np.float64(2.3), n=5, axis=0),
     call(ni.fourier_ellipsoid, complex_normal(4, 3), 2.5),
+    call(ni.fourier_uniform, complex_normal(4, 3), [0, 2]),
+    call(ni.gaussian_filter, normal(4, 5), [0.0, 0.8], radius=2),
+    # SciPy expands what belongs to axes in its own ways where these do not ascend.
+    call(
+        ni.gaussian_laplace,
+        *(normal(3, 2, 3), np.array([0.8, 1.2])),
+        mode=("nearest", "constant"),
+        cval=0.3,
+        axes=(2, 0),
+    ),
+    call(ni.gaussian_laplace, normal(4, 5), np.array([0.7, 1.1]), axes=(1, 0)),
+    *(
+        call(f, normal(4, 5), normal(2, 3), origin=(0, 1), axes=(1, 0))
+        for f in (ni.correlate, ni.convolve)
+    ),
 ]
 RANKS = [
     *(call(f, apart(6), 3, mode="mirror") for f in (ni.minimum_filter1d, ni.maximum_filter1d)),
@@ -104,10 +119,17 @@ RANKS = [
     ),
     call(ni.rank_filter, apart(4, 5), -2, footprint=FOOTPRINT),
     call(ni.percentile_filter, apart(4, 5), 30, 3, mode="wrap"),
+    *(call(f, apart(4, 5), (3, 2), axes=(1, 0)) for f in (ni.minimum_filter, ni.median_filter)),
+    call(ni.maximum_filter, apart(4, 5), footprint=np.ones((3, 2), bool), axes=(1, 0)),
+    call(ni.rank_filter, apart(4, 5), 2, footprint=FOOTPRINT, origin=(0, 1), axes=(1, 0)),
     *(call(f, apart(4, 5), (3, 2)) for f in GREY),
     *(call(f, apart(4, 5), structure=[[0.1, 0.2], [0.3, 0.0]]) for f in GREY[:2]),
 ]
-MEASURED = [call(f, apart(2, 4) + 2, LABELS, [1, 2]) for f in OF_LABELS]
+MEASURED = [
+    *(call(f, apart(2, 4) + 2, LABELS, [1, 2]) for f in OF_LABELS),
+    call(ni.center_of_mass, apart(2, 4) + 2, LABELS, [[5, 1], [2, 5]]),
+    call(ni.median, apart(2, 4) + 2, LABELS, [1, 7]),
+]
 SPLINES = [
     call(ni.spline_filter, normal(4, 5), 4),
     call(ni.spline_filter1d, normal(4, 5), 3, 0, mode="reflect"),
@@ -222,6 +244,21 @@ def test_equal_elements_share():
     shares = grad(lambda x: ni.maximum_filter1d(x, 3)[1])(ones)
     np.testing.assert_allclose(shares, [1 / 3, 1 / 3, 1 / 3, 0])
     assert np.array_equal(grad(lambda x: ni.standard_deviation(x))(ones), np.zeros(4))
+
+
+def test_a_label_that_is_absent_has_no_least_element():
+    for f in (ni.minimum, ni.maximum):
+        with pytest.raises(ValueError, match="elements of label 7"):
+            vjp(lambda x, f=f: f(x, LABELS, 7), apart(2, 4))
+    assert np.isnan(vjp(lambda x: ni.median(x, LABELS, 7), apart(2, 4))[0])
+
+
+def test_single_precision_is_summed_in_double_over_several_labels():
+    x = (apart(2, 4) + 2).astype(np.float32)
+    for f in (ni.sum_labels, ni.mean, ni.variance):
+        found = vjp(lambda x, f=f: f(x, LABELS, [1, 2]), x)[0]
+        with np.errstate(invalid="ignore"):  # SciPy's, of the label between that is absent
+            np.testing.assert_allclose(found, f(x, LABELS, [1, 2]), rtol=1e-14)
 
 
 def test_distances_between_positions_do_not_change_with_the_image():

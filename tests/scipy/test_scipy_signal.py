@@ -45,6 +45,8 @@ CONVOLUTIONS = [
     call(ss.convolve2d, normal(4, 5), normal(2, 3), mode="same", boundary="symm"),
     call(ss.correlate2d, normal(4, 5), normal(2, 3), mode="same", boundary="wrap"),
     call(ss.correlate2d, complex_normal(3, 4), complex_normal(2, 3), mode="valid"),
+    call(ss.correlate2d, complex_normal(2, 2), complex_normal(3, 4), mode="valid"),
+    call(ss.convolve, normal(5), [1.0, 2.0]),
     call(ss.deconvolve, normal(7), 2 + positive(3)),
 ]
 FILTERS = [
@@ -138,6 +140,8 @@ SYSTEMS = [
     call(ss.lsim, LTI, normal(6), TIMES),
     call(ss.impulse, (normal(2), [1.0, 0.5, 0.7]), T=TIMES),
     call(ss.step, (normal(2), [1.0, 0.5, 0.7]), T=TIMES),
+    call(ss.step, (normal(2), np.array([1.0, 0.9, 0.1])), N=4),
+    call(ss.dlsim, (normal(2), [1.0, 0.3], ONE(0.5)), normal(4)),
     call(ss.dlsim, (*MATRICES, 0.1), normal(6), x0=normal(2)),
     call(ss.dimpulse, (normal(2), [1.0, 0.3], 0.5), n=4),
     call(ss.dstep, (normal(2), [1.0, 0.3], 0.5), n=4),
@@ -245,6 +249,13 @@ def test_peaks():
         [name for name in expected if "bases" not in name], vjp(measured, PEAKS)[0], strict=True
     ):
         np.testing.assert_allclose(value, expected[name])
+
+
+def test_the_sign_of_zero_says_which_root_comes_first():
+    poles = np.array([complex(-1.0, -0.0), complex(-0.5, 0.0)])
+    for f, theirs in ((ss.lp2bp_zpk, plain.lp2bp_zpk), (ss.lp2bs_zpk, plain.lp2bs_zpk)):
+        found = vjp(lambda bw, f=f: f([], poles, 1.0, 1.2, bw), 0.7)[0]
+        np.testing.assert_allclose(found[1], theirs([], poles, 1.0, 1.2, 0.7)[1], rtol=1e-14)
 
 
 def matrix_of(b, a, size):

@@ -179,6 +179,10 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
             return self._pchip(points)
         cells, shares = [], []
         for i, x in enumerate(self.grid):
+            if x.shape[0] == 1:  # constant along this axis
+                cells.append(np.zeros(points.shape[0], int))
+                shares.append(np.zeros(points.shape[0]))
+                continue
             at = places(x, points[:, i], 0, x.shape[0] - 2)
             low, high = rows(x, at), rows(x, at + 1)
             cells.append(at)
@@ -191,7 +195,7 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
                 index = index * size + np.where(untraced(share) <= 0.5, at, at + 1)
             return rows(flat, index)
         total: Any = 0.0
-        for corner in itertools.product((0, 1), repeat=ndim):
+        for corner in itertools.product(*(range(min(size, 2)) for size in sizes)):
             index, weight = 0, 1.0
             for i, side in enumerate(corner):
                 index = index * sizes[i] + cells[i] + side

@@ -133,9 +133,10 @@ class interp1d(Mirrored, scipy.interpolate.interp1d):
             raise ValueError("A value in x_new is outside of the interpolation range.")
         fills = self.fill_value
         fills = fills if isinstance(fills, tuple) and len(fills) == 2 else (fills, fills)
+        kind = out.dtype  # into which SciPy writes what is outside
         for where, fill in zip((below, above), fills, strict=True):
             out = np.where(beside(where, rank), lift(fill), out)
-        return out
+        return out if out.dtype == kind else out.astype(kind)
 
     def _at(self, points: Value) -> Any:
         kind, x, y = self._kind, self.x, self._y

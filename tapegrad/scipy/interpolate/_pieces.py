@@ -130,19 +130,21 @@ def integrated(c: Value, breaks: Value) -> Any:
     return np.concatenate([c, starts[None]])
 
 
-def between(c: Value, breaks: Value, a: Value, b: Value, extrapolate: Any) -> Any:
+def between(
+    c: Value, breaks: Value, a: Value, b: Value, extrapolate: Any, *, down: bool = False
+) -> Any:
     """The integral from a to b of piecewise polynomials."""
     whole = integrated(c, breaks)
     if extrapolate != "periodic":
-        ends = [evaluated(whole, breaks, x, 0, extrapolate) for x in (a, b)]
+        ends = [evaluated(whole, breaks, x, 0, extrapolate, down=down) for x in (a, b)]
         return ends[1] - ends[0]
     first, last = breaks[0], breaks[-1]
-    total = evaluated(whole, breaks, last, 0, True)
+    total = evaluated(whole, breaks, last, 0, True, down=down)
     sums = []
     for x in (a, b):
         turns = np.floor((untraced(x) - untraced(first)) / (untraced(last) - untraced(first)))
         inside = x - turns * (last - first)
-        sums.append(turns * total + evaluated(whole, breaks, inside, 0, True))
+        sums.append(turns * total + evaluated(whole, breaks, inside, 0, True, down=down))
     return sums[1] - sums[0]
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import lift, raw_value, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
+from tapegrad.scipy._questions import agreed
+from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
 from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, places, rows
 
 
@@ -146,11 +147,13 @@ def _set_values(of: Any, yi: Value, axis: int) -> None:
 def _differences(x: Value, y: Value) -> Any:
     """Divided differences; a node that is repeated stands for its derivatives."""
     n = x.shape[0]
-    equal = asked(untraced(x)[1:] == untraced(x)[:-1])
+    equal = agreed(
+        lambda nodes: tuple((nodes[1:] == nodes[:-1]).tolist()),
+        *(x, "scipy.interpolate.KroghInterpolator", "which nodes are equal"),
+    )
     same = np.zeros(n, int)  # how many equal nodes come before
-    if equal is not None:
-        for i in range(1, n):
-            same[i] = same[i - 1] + 1 if equal[0][i - 1] else 0
+    for i in range(1, n):
+        same[i] = same[i - 1] + 1 if equal[i - 1] else 0
     # column[i] is the difference over nodes i - order ... i
     column = [y[i - same[i]] for i in range(n)]
     out = [column[0]]

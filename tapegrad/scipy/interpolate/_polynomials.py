@@ -251,7 +251,9 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
         """
         if self._is_plain(a, b):
             return super().integrate(a, b, extrapolate)
-        return between(self.c, self.x, as_float(a), as_float(b), self._asked(extrapolate))
+        limits = as_float(a), as_float(b)
+        extrapolate = self._asked(extrapolate)
+        return between(self.c, self.x, *limits, extrapolate, down=self._descends())
 
     def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
         """Return the points where the value is y.
@@ -521,7 +523,8 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
         if self._is_plain(a, b):
             return super().integrate(a, b, extrapolate)
         c = to_powers(self.c, self.x)
-        return between(c, self.x, as_float(a), as_float(b), self._asked(extrapolate))
+        limits = as_float(a), as_float(b)
+        return between(c, self.x, *limits, self._asked(extrapolate), down=self._descends())
 
     def _raised(self, c: Value, k: int) -> Any:
         while c.shape[0] < k:

@@ -90,9 +90,9 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
             refuse_smoothing("UnivariateSpline")
         _interpolate(self, x, y, w, bbox, k, ext)
 
-    def _hold(self, x: Value, y: Value, tck: tuple[Any, Any, int], ext: Any) -> None:
+    def _hold(self, x: Value, y: Value, w: Any, tck: tuple[Any, Any, int], ext: Any) -> None:
         self.__dict__.update(vars(UnivariateSpline._from_tck(tck, _OUTSIDE.get(ext, ext))))
-        self._points = x, y
+        self._points = x, y, 1.0 if w is None else as_float(w)
 
     def _set_class(self, cls: Any) -> None:
         super()._set_class(cls)
@@ -107,7 +107,7 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         return splev(x, self._eval_args, nu, _OUTSIDE.get(ext, ext))
 
     def get_residual(self) -> Any:
-        """Return the sum of squares of the distances to the data.
+        """Return the sum of squares of the weighted distances to the data.
 
         Returns
         -------
@@ -116,8 +116,8 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         """
         if self._is_plain():
             return super().get_residual()
-        x, y = self._points
-        return np.sum((self(x) - y) ** 2)
+        x, y, w = self._points
+        return np.sum((w * (self(x) - y)) ** 2)
 
     def integral(self, a: Any, b: Any) -> Any:
         """Return the integral from a to b, zero outside of the knots.
@@ -273,7 +273,7 @@ def _interpolate(spline: Any, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: An
     if plain is not None:
         scipy.interpolate.InterpolatedUnivariateSpline(*plain, list(bbox), k, ext)
     t, c = spline_through(x, y, w, bbox, k, None)
-    spline._hold(x, y, (t, c, k), ext)
+    spline._hold(x, y, w, (t, c, k), ext)
 
 
 class LSQUnivariateSpline(UnivariateSpline, scipy.interpolate.LSQUnivariateSpline):
@@ -330,7 +330,7 @@ class LSQUnivariateSpline(UnivariateSpline, scipy.interpolate.LSQUnivariateSplin
         if plain is not None:
             self._theirs(*plain, list(bbox), k, ext)
         t, c = spline_through(x, y, w, bbox, k, t)
-        self._hold(x, y, (t, c, k), ext)
+        self._hold(x, y, w, (t, c, k), ext)
 
 
 __all__ = [

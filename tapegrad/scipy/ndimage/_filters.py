@@ -23,6 +23,7 @@ from tapegrad.scipy.ndimage._images import (
     as_array,
     as_image,
     axes_of,
+    axes_of_window,
     extended,
     finished,
     for_each,
@@ -145,7 +146,7 @@ def _correlate(
     axes: Any = None,
 ) -> Value:
     x = as_image(input)
-    chosen = axes_of(axes, x.ndim)
+    chosen = axes_of_window(axes, x.ndim)
     kernel = _conjugated(_kernel_over(weights, chosen, x.ndim, "correlate"))
     origins = _over_axes(origin, chosen, x.ndim, 0, "origin")
     modes = _over_axes(mode, chosen, x.ndim, "reflect", "mode")
@@ -163,7 +164,7 @@ def _convolve(
     axes: Any = None,
 ) -> Value:
     x = as_image(input)
-    chosen = axes_of(axes, x.ndim)
+    chosen = axes_of_window(axes, x.ndim)
     kernel = np.flip(_kernel_over(weights, chosen, x.ndim, "convolve"))
     origins = _over_axes(origin, chosen, x.ndim, 0, "origin")
     modes = _over_axes(mode, chosen, x.ndim, "reflect", "mode")
@@ -245,7 +246,7 @@ def _gaussian_filter(
         strict=True,
     )
     for axis, own, derivative, way, reach in given:
-        if reach is not None or number(lambda s: float(s) > 1e-15, own, "sigma without radius="):
+        if number(lambda s: float(s) > 1e-15, own, "sigma"):
             x = _gaussian_filter1d(
                 x, own, axis, derivative, None, way, cval, truncate, radius=reach
             )
@@ -420,8 +421,11 @@ def _gaussian_laplace(
     axes: Any = None,
     **kwargs: Any,
 ) -> Value:
+    # SciPy filters along all axes, those not in `axes` with sigma 0.
+    ndim = as_image(input).ndim
+    sigma = _over_axes(sigma, axes_of_window(axes, ndim), ndim, 0.0, "sigma")
     return _generic_laplace(
-        input, _gaussian_along(2), output, mode, cval, (sigma, axes), kwargs, axes=axes
+        input, _gaussian_along(2), output, mode, cval, (sigma,), kwargs, axes=axes
     )
 
 
@@ -436,7 +440,7 @@ def _gaussian_gradient_magnitude(
     **kwargs: Any,
 ) -> Value:
     return _generic_gradient_magnitude(
-        input, _gaussian_along(1), output, mode, cval, (sigma, None), kwargs, axes=axes
+        input, _gaussian_along(1), output, mode, cval, (sigma,), kwargs, axes=axes
     )
 
 
@@ -450,12 +454,10 @@ def _gaussian_along(order: int) -> Function:
         mode: str,
         cval: Any,
         sigma: Value,
-        axes: Any,
         **kwargs: Any,
     ) -> Value:
-        chosen = axes_of(axes, x.ndim)
-        orders = [order if own == axis else 0 for own in chosen]
-        return _gaussian_filter(x, sigma, orders, None, mode, cval, axes=chosen, **kwargs)
+        orders = [order if own == axis else 0 for own in range(x.ndim)]
+        return _gaussian_filter(x, sigma, orders, None, mode, cval, **kwargs)
 
     return derivative
 

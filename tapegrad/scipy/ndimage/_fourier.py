@@ -62,7 +62,8 @@ def _gaussian(sigma: Value, frequency: Any) -> Value:
 
 
 def _uniform(size: Value, frequency: Any) -> Value:
-    return np.sinc(size * frequency)
+    # SciPy leaves nothing but the mean where the size is not positive.
+    return np.where(size > 0, np.sinc(size * frequency), frequency == 0)
 
 
 def _shifted(shift: Value, frequency: Any) -> Value:

@@ -72,6 +72,15 @@ def axes_of(axes: Any, ndim: int) -> list[int]:
     return chosen
 
 
+def axes_of_window(axes: Any, ndim: int) -> list[int]:
+    """The axes whose windows, origins and sigmas are given together, as SciPy expands these.
+
+    They are in the order of `axes` where some are left out, and in the image's where none is.
+    """
+    chosen = axes_of(axes, ndim)
+    return chosen if len(chosen) < ndim else list(range(ndim))
+
+
 def for_each(value: Any, count: int, name: str) -> list[Any]:
     """A value for each axis, from one or from as many."""
     value = lift(value)
@@ -129,6 +138,7 @@ __all__ = [
     "as_array",
     "as_image",
     "axes_of",
+    "axes_of_window",
     "extended",
     "finished",
     "for_each",

@@ -71,21 +71,25 @@ def _groups(input: Value, labels: Any, index: Any) -> _Groups:
     return _Groups(flat[order], order, starts, counts, segments, found, asked.shape)
 
 
-def _sum_labels(input: Value, labels: Any = None, index: Any = None) -> Value:
+def _summed(input: Value, labels: Any, index: Any) -> _Groups:
     groups = _groups(input, labels, index)
-    elements = groups.elements
-    if groups.shape and elements.dtype == np.float32:
-        elements = elements.astype(np.float64)  # as SciPy sums for several labels
-    return groups.reduced(np.add, elements)
+    if groups.shape and groups.elements.dtype == np.float32:  # as SciPy sums of several
+        groups = groups._replace(elements=groups.elements.astype(np.float64))
+    return groups
+
+
+def _sum_labels(input: Value, labels: Any = None, index: Any = None) -> Value:
+    groups = _summed(input, labels, index)
+    return groups.reduced(np.add, groups.elements)
 
 
 def _mean(input: Value, labels: Any = None, index: Any = None) -> Value:
-    groups = _groups(input, labels, index)
+    groups = _summed(input, labels, index)
     return groups.reduced(np.add, groups.elements) / groups.sizes()
 
 
 def _variance(input: Value, labels: Any = None, index: Any = None) -> Value:
-    groups = _groups(input, labels, index)
+    groups = _summed(input, labels, index)
     elements = groups.elements
     means = np.add.reduceat(elements, groups.starts) / groups.counts
     centred = elements - np.repeat(means, groups.counts)
@@ -101,6 +105,8 @@ def _standard_deviation(input: Value, labels: Any = None, index: Any = None) -> 
 def _extreme(function: Any) -> Function:
     def definition(input: Value, labels: Any = None, index: Any = None) -> Value:
         groups = _groups(input, labels, index)
+        if not groups.shape and not groups.found:
+            raise ValueError(f"scipy.ndimage: expected elements of label {index}, got none.")
         return groups.reduced(function, groups.elements)
 
     return definition
@@ -108,13 +114,16 @@ def _extreme(function: Any) -> Function:
 
 def _median(input: Value, labels: Any = None, index: Any = None) -> Value:
     groups = _groups(input, labels, index)
+    elements = groups.elements
+    members = np.split(elements, groups.starts[1:])
+    # Of a label that is absent SciPy has NaN, or among several the least element of the first.
+    absent = np.min(members[0]) if groups.shape and elements.size else elements.dtype.type(np.nan)
     medians = [
-        np.median(groups.elements[groups.starts[s] : groups.starts[s] + groups.counts[s]])
-        if found
-        else np.zeros((), groups.elements.dtype)
+        np.median(members[s]) if found else absent
         for s, found in zip(groups.segments, groups.found, strict=True)
     ]
-    return np.reshape(np.stack(medians), groups.shape)
+    stacked = np.stack(medians) if medians else np.zeros(0, elements.dtype)
+    return np.reshape(stacked, groups.shape)
 
 
 _minimum, _maximum = _extreme(np.minimum), _extreme(np.maximum)
@@ -135,7 +144,7 @@ def _center_of_mass(input: Value, labels: Any = None, index: Any = None) -> Any:
     ]
     if not total.ndim:
         return tuple(line[()] for line in lines)
-    return [tuple(line[i] for line in lines) for i in range(total.size)]
+    return [tuple(line) for line in np.stack(lines).T]
 
 
 composite(sum_labels, _sum_labels)

@@ -21,6 +21,7 @@ from tapegrad.scipy.ndimage._images import (
     HERE,
     as_image,
     axes_of,
+    axes_of_window,
     extended,
     finished,
     for_each,
@@ -174,17 +175,25 @@ def _by_rank(
 
 
 def _window(
-    x: Value, size: Any, footprint: Any, mode: Any, origin: Any, axes: Any
+    x: Value,
+    size: Any,
+    footprint: Any,
+    mode: Any,
+    origin: Any,
+    axes: Any,
+    separable: bool = False,
 ) -> tuple[Any, list[Any], list[Any]]:
-    """The footprint, modes and origins for each axis of the image."""
-    chosen = axes_of(axes, x.ndim)
+    """The footprint, modes and origins for each axis of the image.
+
+    separable: SciPy filters along one axis of a box after another, so its sides are those of
+    `axes` in their order. All else has its sides in the order of the image, whatever `axes` has.
+    """
+    chosen = axes_of_window(axes, x.ndim)
     if footprint is None:
         if size is None:
             raise RuntimeError("scipy.ndimage: expected size or footprint.")
         sizes = [operator.index(side) for side in for_each(size, len(chosen), "size")]
         inner = np.ones(sizes, bool)
-        if list(chosen) != sorted(chosen):
-            inner = np.ones([sizes[chosen.index(axis)] for axis in sorted(chosen)], bool)
     else:
         inner = np.asarray(footprint, bool)
         if inner.ndim != len(chosen):
@@ -193,6 +202,9 @@ def _window(
             )
         if not inner.any():
             raise ValueError("scipy.ndimage: expected a footprint with an element, got none.")
+    if separable and inner.all():
+        chosen = axes_of(axes, x.ndim)
+        inner = np.transpose(inner, np.argsort(chosen))
     full = np.expand_dims(inner, [axis for axis in range(x.ndim) if axis not in chosen])
     modes, origins = ["constant"] * x.ndim, [0] * x.ndim
     given = zip(
@@ -236,7 +248,7 @@ def _extreme(rank: int) -> Function:
         axes: Any = None,
     ) -> Value:
         x = _real_image(input)
-        whole, modes, origins = _window(x, size, footprint, mode, origin, axes)
+        whole, modes, origins = _window(x, size, footprint, mode, origin, axes, separable=True)
         return finished(_extreme_of(x, whole, rank, modes, cval, origins), output, input)
 
     return definition
@@ -360,7 +372,7 @@ def _eroded(
 ) -> Value:
     """The minimum of each window, of elements from which a structure is taken away."""
     if structure is None:
-        whole, modes, origins = _window(x, size, footprint, mode, origin, axes)
+        whole, modes, origins = _window(x, size, footprint, mode, origin, axes, separable=True)
         return _extreme_of(x, whole, 0, modes, cval, origins)
     heights = np.asarray(structure, np.float64)
     if footprint is None:

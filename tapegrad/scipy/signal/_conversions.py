@@ -228,7 +228,8 @@ def _lp2hp_zpk(z: Value, p: Value, k: Value, wo: Value = 1.0) -> Any:
 
 def _both(x: Value, wo: Value) -> Value:
     """The two roots of s**2 - 2 x s + wo**2."""
-    x = x + 0j  # before the square: the sign of zero says which root comes first
+    # Before the square, and not by x + 0j: the sign of zero says which root comes first.
+    x = x.astype(np.complex128)
     apart = np.sqrt(x * x - wo * wo)
     return np.concatenate([x + apart, x - apart])
 

@@ -87,7 +87,7 @@ def _axes(axes: Any, ndim: int) -> Sequence[int]:
 def _transposed(
     function: Function, g: Cotangent, like: Value, other: Value, mode: str, params: dict[str, Any]
 ) -> Cotangent:
-    axes = _axes(params.get("axes"), g.ndim)
+    axes, other = _axes(params.get("axes"), g.ndim), as_array(other)
     shape = list(g.shape)
     for axis in axes:
         shape[axis] = like.shape[axis]
@@ -182,7 +182,11 @@ def _middle(full: Value, shape: Sequence[int], counts: Sequence[int]) -> Value:
 def _correlate2d(
     in1: Value, in2: Value, mode: str = "full", boundary: str = "fill", fillvalue: Value = 0
 ) -> Value:
-    in1, in2 = as_array(in1), np.conjugate(as_array(in2))
+    in1, in2 = as_array(in1), as_array(in2)
+    if mode == "valid" and any(n < k for n, k in zip(in1.shape, in2.shape, strict=True)):
+        in1 = np.conjugate(in1)  # SciPy exchanges the two, and then takes that of the second
+    else:
+        in2 = np.conjugate(in2)
     flipped = np.flip(in2)
     if mode != "same":
         return _convolve2d(in1, flipped, mode, boundary, fillvalue)

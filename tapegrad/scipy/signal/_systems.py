@@ -141,7 +141,7 @@ def _times(a: Value, T: Any, N: Any) -> Any:
     """As SciPy chooses them: seven times the slowest of the time constants."""
     if T is not None:
         return as_array(T)
-    rates = np.abs(np.real(np.linalg.eigvals(untraced(a))))
+    rates = np.abs(np.real(np.linalg.eigvals(a)))
     slowest = np.min(rates)
     slowest = np.where(slowest == 0, 1.0, slowest)
     return np.linspace(0.0, 7.0 / slowest, 100 if N is None else N)
@@ -180,7 +180,7 @@ def _dlsim(system: Any, u: Value, t: Any = None, x0: Value = None) -> Any:
     u = u[:, None] if u.ndim == 1 else u
     if t is None:
         count, stop = u.shape[0], (u.shape[0] - 1) * dt
-        times = np.linspace(0.0, untraced(stop), count)
+        times = np.linspace(0.0, stop, count)
     else:
         given = np.asarray(t)
         stop = given[-1]

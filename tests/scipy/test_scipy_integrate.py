@@ -913,6 +913,23 @@ def test_integrals_of_samples(name, n):
         check_grads(lambda y, x: ours(y, x=x), (y, x))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"dx": 0.3}, {"dx": np.float64(0.3)}, {"x": np.arange(5.0)}, {"x": [0, 1, 2, 3, 5]}],
+)
+@pytest.mark.parametrize(
+    "name", ["trapezoid", "simpson", "cumulative_trapezoid", "cumulative_simpson", "romb"]
+)
+def test_integrals_of_samples_of_single_precision_have_scipys_dtype(name, options):
+    y = np.array([1.0, 3.0, 2.0, 5.0, 4.0], np.float32)
+    if name == "romb" and "x" in options:
+        return
+    expected = getattr(S, name)(y, **options)
+    found = tapegrad.vjp(lambda y: getattr(T, name)(y, **options), y)[0]
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
 @pytest.mark.parametrize(
     "name", ["trapezoid", "simpson", "cumulative_trapezoid", "cumulative_simpson", "romb"]

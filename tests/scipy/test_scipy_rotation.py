@@ -57,6 +57,17 @@ def test_values_are_those_of_scipy(f):
     np.testing.assert_allclose(value, expected, atol=1e-14)
 
 
+def test_single_precision_is_double():
+    q = QUATERNIONS.astype(np.float32)
+    for f in (
+        lambda R, q: R.from_quat(q).as_matrix(),
+        lambda R, q: R.from_euler("xyz", q[:, :3]).as_quat(),
+    ):
+        value = jvp(lambda q, f=f: f(Rotation, q), (q,), (q,))[0]
+        assert value.dtype == np.float64
+        np.testing.assert_allclose(value, f(Plain, q), atol=1e-14)
+
+
 def test_plain_rotations_are_scipys():
     r = Rotation.from_quat(QUATERNIONS)
     theirs = Plain.from_quat(QUATERNIONS)

@@ -13,7 +13,7 @@ pytest.importorskip("scipy")
 import scipy.spatial
 from scipy_calls import Numbers, call, check_call, checked, uncalled, undecided
 
-from tapegrad import NotDifferentiableError, grad, hessian, jvp, vmap
+from tapegrad import NotDifferentiableError, grad, hessian, jvp, vjp, vmap
 from tapegrad.scipy import spatial
 from tapegrad.scipy.spatial import distance as sd
 
@@ -188,6 +188,34 @@ def test_minkowski_distances_by_their_order(p):
         np.testing.assert_allclose(slope, near, rtol=1e-7)
         with_order = grad(lambda p, x, f=f: np.sum(f(p, x)), (0, 1))(p, x)[1]
         np.testing.assert_allclose(with_order, grad(lambda x, f=f: np.sum(f(p, x)))(x))
+
+
+@pytest.mark.parametrize("box", [2.0, [2.0, 0.0, 1.5]])
+def test_distances_in_a_periodic_box_are_those_of_the_nearest_image(box):
+    x, at = 0.2 + positive(6, 3) / 2, 5 * normal(4, 3)
+    for k, p in ((1, 2), (3, 2), ([2, 5], 3), (2, np.inf)):
+
+        def total(m, x, at, k=k, p=p):
+            return np.sum(m.cKDTree(x, boxsize=box).query(at, k, p=p)[0] ** 2)
+
+        slopes = grad(lambda x, at, f=total: f(spatial, x, at), (0, 1))(x, at)
+        assert vjp(lambda x, f=total: f(spatial, x, at), x)[0] == pytest.approx(
+            total(scipy.spatial, x, at)
+        )
+        for i, slope in enumerate(slopes):
+            dots = [normal(*v.shape) * (i == j) for j, v in enumerate((x, at))]
+            ends = [total(scipy.spatial, x + e * dots[0], at + e * dots[1]) for e in (-1e-6, 1e-6)]
+            near = (ends[1] - ends[0]) / 2e-6
+            np.testing.assert_allclose(np.sum(slope * dots[i]), near, rtol=1e-6, atol=1e-6)
+
+
+def test_distances_of_no_points_have_no_slopes():
+    for metric in ("euclidean", "sqeuclidean"):
+        one, other = grad(lambda x, y, m=metric: np.sum(sd.cdist(x, y, m)), (0, 1))(
+            normal(0, 3), normal(4, 3)
+        )
+        assert one.shape == (0, 3)
+        assert np.array_equal(other, np.zeros((4, 3)))
 
 
 @pytest.mark.parametrize("kind", ["KDTree", "cKDTree"])

@@ -24,7 +24,7 @@ def _array(x: Value) -> Any:
 def _widths(y: Value, x: Value, dx: Value, axis: int) -> Any:
     """The distances between samples along the last axis; y's axis has been moved there."""
     if x is None:
-        return dx * np.ones(y.shape[-1] - 1)
+        return dx * np.ones(y.shape[-1] - 1, np.finfo(y.dtype).dtype)
     x = _array(x)
     if x.ndim != 1:
         x = np.moveaxis(x, axis, -1)
@@ -45,8 +45,10 @@ def _plain_check(function: Any, *args: Any, **params: Any) -> None:
 
 
 def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
-    x = None if x is None else _array(x)
-    return np.trapezoid(_array(y), x, dx, axis)
+    x, y = None if x is None else _array(x), _array(y)
+    out = np.trapezoid(y, x, dx, axis)
+    wider = out.dtype.kind == y.dtype.kind and out.dtype != y.dtype
+    return out.astype(y.dtype) if wider else out  # the widths are of the dtype of y in SciPy
 
 
 def _cumulative_trapezoid(
@@ -60,7 +62,7 @@ def _cumulative_trapezoid(
     widths = _widths(moved, x, dx, axis)
     out = np.cumsum(widths * (moved[..., 1:] + moved[..., :-1]) / 2.0, axis=-1)
     if initial is not None:
-        out = np.concatenate([np.zeros((*out.shape[:-1], 1)), out], axis=-1)
+        out = np.concatenate([np.zeros((*out.shape[:-1], 1), out.dtype), out], axis=-1)
     return np.moveaxis(out, -1, axis)
 
 
@@ -92,6 +94,8 @@ def _simpson(y: Value, x: Value = None, *, dx: Value = 1.0, axis: int = -1) -> V
         return np.sum(moved[..., :0], axis=-1)
     if count == 2:
         return 0.5 * h[..., -1] * (moved[..., -1] + moved[..., -2])
+    if x is not None or count % 2 == 0:
+        h = h.astype(float)  # as SciPy computes there, also with single precision
     end = count if count % 2 else count - 1
     low, middle, high = (moved[..., i : end - 2 + i : 2] for i in range(3))
     first, second = h[..., 0 : end - 1 : 2], h[..., 1 : end - 1 : 2]
@@ -135,6 +139,7 @@ def _cumulative_simpson(
     y: Value, *, x: Value = None, dx: Value = 1.0, axis: int = -1, initial: Value = None
 ) -> Value:
     y = _array(y)
+    x = None if x is None else _array(x)
     if x is not None and y.shape[axis] >= 3 and any_true(_falls(untraced(x), axis)):
         raise ValueError("Input x must be strictly increasing.")
     if y.shape[axis] < 3:
@@ -142,7 +147,7 @@ def _cumulative_simpson(
         moved = np.moveaxis(out, axis, -1)
     else:
         values = np.moveaxis(y, axis, -1)
-        h, equal = _widths(values, x, dx, axis), x is None
+        h, equal = _widths(values, x, _array(dx), axis), x is None  # in double by a dx
         h = np.broadcast_to(h, (*values.shape[:-1], values.shape[-1] - 1))
         first = _thirds(values, h, equal=equal)
         second = _thirds(values[..., ::-1], h[..., ::-1], equal=equal)[..., ::-1]
@@ -168,7 +173,7 @@ def _romb(y: Value, dx: Value = 1.0, axis: int = -1, show: bool = False) -> Valu
     count = moved.shape[-1] - 1
     if count < 1 or count & (count - 1):
         raise ValueError("Number of samples must be one plus a non-negative power of 2.")
-    h = count * dx
+    h = count * _array(dx).astype(float)
     rows = [(moved[..., 0] + moved[..., -1]) / 2.0 * h]
     step = count
     while step > 1:

@@ -34,6 +34,7 @@ class _Tree:
     """The methods of SciPy's trees with points that may be traced."""
 
     _traced: Any = None  # the points, if they were in a trace
+    boxsize: Any
 
     def __init__(self, data: Value, *args: Any, **kwargs: Any) -> None:
         points = lift(data)
@@ -75,6 +76,10 @@ class _Tree:
         found = np.isfinite(known)
         near = self.points[np.where(found, positions, 0)]
         at = x[..., None, :] if np.ndim(known) == np.ndim(x) else x
+        if self.boxsize is not None:  # the nearest image of a point; 0: not periodic
+            box = np.asarray(self.boxsize)
+            gaps = stop_gradient(at - near) / np.where(box > 0, box, 1.0)
+            near = near + np.round(gaps) * box
         return np.where(found, minkowski_distance(at, near, p), known), positions
 
     def sparse_distance_matrix(self, *args: Any, **kwargs: Any) -> Any:

@@ -35,11 +35,16 @@ def _factors(g: Cotangent, out: Value, metric: str) -> Value:
     return 2 * g if metric == "sqeuclidean" else metrics.quotient(g, out)
 
 
+def _centre(points: Value) -> Value:
+    """From which differences of points far away keep their digits."""
+    return np.mean(untraced(points), axis=0) if points.shape[0] else 0.0
+
+
 def _by_first(
     g: Cotangent, out: Value, x: Value, y: Value, metric: str = "euclidean"
 ) -> Cotangent:
     w = _factors(g, out, metric)
-    centre = np.mean(untraced(y), axis=0)  # differences of points far away keep their digits
+    centre = _centre(y)
     return np.sum(w, axis=1)[:, None] * (x - centre) - w @ (y - centre)
 
 
@@ -51,7 +56,7 @@ def _by_second(
 
 def _jvp(dots: Any, out: Value, x: Value, y: Value, metric: str = "euclidean") -> Any:
     """The inner products of all differences with those of the tangents."""
-    centre = np.mean(untraced(y), axis=0)
+    centre = _centre(y)
     x, y = x - centre, y - centre
     moves: Any = 0.0
     if dots[0] is not None:

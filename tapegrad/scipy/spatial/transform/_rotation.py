@@ -24,8 +24,10 @@ _SMALL = 1e-3  # where the next term of a series is below the rounding
 
 
 def _as_array(x: Any) -> Any:
+    """In double precision, as SciPy computes."""
     x = lift(x)
-    return (x if hasattr(x, "ndim") else np.asarray(x)) * 1.0
+    x = (x if hasattr(x, "ndim") else np.asarray(x)) * 1.0
+    return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
 def _safe(condition: Any, x: Value, other: float) -> Value:

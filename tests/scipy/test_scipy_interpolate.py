@@ -394,6 +394,14 @@ def test_interpolation_of_the_fewest_points(name, more):
     assert_derivatives(lambda L, x, y, q: made(L, x, y)(q), (x, Y[: fewest + more, 0], q))
 
 
+def test_fits_of_several_columns_are_mapped():
+    y = RNG.normal(size=(3, 9, 2))
+    knots = [0.0] * 3 + [4.5] + [8.0] * 3
+    found = tapegrad.vmap(lambda y: T.make_lsq_spline(np.arange(9.0), y, knots, 2)(1.5))(y)
+    expected = [S.make_lsq_spline(np.arange(9.0), one, knots, 2)(1.5) for one in y]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_a_value_outside_has_the_dtype_of_those_within():
     x, y, q = (v.astype(np.float32) for v in (X, Y[:, 0], Q))
     found = tapegrad.vjp(lambda y: T.interp1d(x, y)(q), y)[0]

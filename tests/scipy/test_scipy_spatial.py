@@ -209,6 +209,15 @@ def test_distances_in_a_periodic_box_are_those_of_the_nearest_image(box):
             np.testing.assert_allclose(np.sum(slope * dots[i]), near, rtol=1e-6, atol=1e-6)
 
 
+def test_minkowski_distances_of_single_precision_are_double():
+    x, y = (positive(4, 3).astype(np.float32) for _ in range(2))
+    for name in ("minkowski_distance", "minkowski_distance_p", "distance_matrix"):
+        for p in (1, 2, np.inf):
+            found = vjp(lambda x, n=name, p=p: getattr(spatial, n)(x, y, p), x)[0]
+            assert found.dtype == np.float64
+            np.testing.assert_allclose(found, getattr(scipy.spatial, name)(x, y, p), rtol=1e-14)
+
+
 def test_distances_of_no_points_have_no_slopes():
     for metric in ("euclidean", "sqeuclidean"):
         one, other = grad(lambda x, y, m=metric: np.sum(sd.cdist(x, y, m)), (0, 1))(

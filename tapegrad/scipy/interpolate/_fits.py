@@ -160,7 +160,7 @@ def make_lsq_spline(
     given = raw(x, y, t, w)
     axis = axis % y.ndim
     y = np.moveaxis(y, axis, 0)
-    found = 0.0
+    found = None
     if given is not None:
         spline = scipy.interpolate.make_lsq_spline(*given[:3], k, given[3], axis, **options)
         found = spline.c
@@ -181,7 +181,9 @@ def _least_squares(x: Value, y: Value, t: Value, k: int, w: Value, found: Any) -
     products = np.expand_dims(weighted, -1) * np.expand_dims(values, -2)
     ab = np.reshape(put(at, products, (2 * k + 1) * count), (2 * k + 1, count))
     flat = np.reshape(y, (y.shape[0], -1))
-    known = np.zeros((count, flat.shape[1])) + np.reshape(found, (-1, flat.shape[1]))
+    known = np.zeros((count, flat.shape[1]))
+    if found is not None:
+        known = known + np.reshape(found, (-1, flat.shape[1]))
     residual = flat - np.sum(np.expand_dims(values, -1) * rows(known, columns), axis=1)
     pushed = np.expand_dims(weighted, -1) * np.expand_dims(residual, 1)
     width = flat.shape[1]

@@ -23,12 +23,20 @@ distance_matrix, procrustes = mirror(sp.distance_matrix, HERE), mirror(sp.procru
 geometric_slerp = mirror(sp.geometric_slerp, HERE)
 
 
+def _difference(x: Value, y: Value) -> Value:
+    """In double precision, as SciPy computes."""
+    x, y = as_array(x), as_array(y)
+    return y.astype(np.result_type(y.dtype, np.float64)) - x.astype(
+        np.result_type(x.dtype, np.float64)
+    )
+
+
 def _distance(x: Value, y: Value, p: float = 2.0) -> Value:
-    return np.linalg.norm(as_array(y) - as_array(x), p, axis=-1)
+    return np.linalg.norm(_difference(x, y), p, axis=-1)
 
 
 def _distance_p(x: Value, y: Value, p: float = 2.0) -> Value:
-    d = np.absolute(as_array(y) - as_array(x))
+    d = np.absolute(_difference(x, y))
     return np.max(d, axis=-1) if p == np.inf else np.sum(d if p == 1 else d**p, axis=-1)
 
 

@@ -251,6 +251,15 @@ def test_peaks():
         np.testing.assert_allclose(value, expected[name])
 
 
+def test_times_by_the_slowest_of_equal_poles_are_refused():
+    double = np.array([1.0, 2.0, 1.0])
+    for f in (ss.step, ss.impulse):
+        with pytest.raises(NotDifferentiableError, match="where poles coincide"):
+            grad(lambda a, f=f: np.sum(f(([1.0], a), N=4)[1]))(double)
+        assert np.all(np.isfinite(grad(lambda a, f=f: f(([1.0], a), T=TIMES)[1][3])(double)))
+        assert np.isfinite(grad(lambda b, f=f: f(([b], double), N=4)[1][3])(1.0))
+
+
 def test_the_sign_of_zero_says_which_root_comes_first():
     poles = np.array([complex(-1.0, -0.0), complex(-0.5, 0.0)])
     for f, theirs in ((ss.lp2bp_zpk, plain.lp2bp_zpk), (ss.lp2bs_zpk, plain.lp2bs_zpk)):

@@ -14,6 +14,7 @@ import scipy.signal as ss
 from tapegrad._core.forms import composite, general
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._core.values import any_true, in_trace, untraced
+from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.signal import _conversions as conversions
@@ -137,11 +138,20 @@ def _simulated(
     return t, y, np.squeeze(x)
 
 
-def _times(a: Value, T: Any, N: Any) -> Any:
+def _times(a: Value, T: Any, N: Any, name: str) -> Any:
     """As SciPy chooses them: seven times the slowest of the time constants."""
     if T is not None:
         return as_array(T)
-    rates = np.abs(np.real(np.linalg.eigvals(a)))
+    poles = np.linalg.eigvals(untraced(a))
+    rates = np.abs(np.real(poles))
+    if in_trace(a) and any_true(np.min(rates) > 0):
+        apart = np.abs(poles - poles[np.argmin(rates)])
+        if any_true(np.sum(apart <= 1e-4 * np.max(np.abs(poles))) > 1):
+            raise NotDifferentiableError(
+                f"scipy.signal.{name}: SciPy chooses the times by the slowest pole, which has no "
+                "derivative where poles coincide. Pass T."
+            )
+        rates = np.abs(np.real(np.linalg.eigvals(a)))
     slowest = np.min(rates)
     slowest = np.where(slowest == 0, 1.0, slowest)
     return np.linspace(0.0, 7.0 / slowest, 100 if N is None else N)
@@ -149,7 +159,7 @@ def _times(a: Value, T: Any, N: Any) -> Any:
 
 def _impulse(system: Any, X0: Value = None, T: Any = None, N: Any = None) -> Any:
     a, b, c, d = _matrices(system, ss.lti, "impulse")
-    times = _times(a, T, N)
+    times = _times(a, T, N, "impulse")
     start = np.squeeze(b if X0 is None else b + as_array(X0))
     start = np.reshape(start, -1)
     t, y, _ = _simulated(a, b, c, d, None, times, start, False)
@@ -158,7 +168,7 @@ def _impulse(system: Any, X0: Value = None, T: Any = None, N: Any = None) -> Any
 
 def _step(system: Any, X0: Value = None, T: Any = None, N: Any = None) -> Any:
     a, b, c, d = _matrices(system, ss.lti, "step")
-    times = _times(a, T, N)
+    times = _times(a, T, N, "step")
     t, y, _ = _simulated(a, b, c, d, np.ones(times.shape), times, X0, False)
     return t, y
 

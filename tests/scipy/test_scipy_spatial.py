@@ -209,6 +209,7 @@ def test_distances_in_a_periodic_box_are_those_of_the_nearest_image(box):
             np.testing.assert_allclose(np.sum(slope * dots[i]), near, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*removed in SciPy 1.20:DeprecationWarning")
 def test_minkowski_distances_of_single_precision_are_double():
     x, y = (positive(4, 3).astype(np.float32) for _ in range(2))
     for name in ("minkowski_distance", "minkowski_distance_p", "distance_matrix"):

@@ -177,7 +177,8 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
             return tensor_at(knots, degrees, c, points, orders)
         if method == "pchip":
             return self._pchip(points)
-        cells, shares = [], []
+        cells: list[Any] = []
+        shares: list[Any] = []
         for i, x in enumerate(self.grid):
             if x.shape[0] == 1:  # constant along this axis
                 cells.append(np.zeros(points.shape[0], int))

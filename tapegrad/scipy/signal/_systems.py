@@ -144,9 +144,10 @@ def _times(a: Value, T: Any, N: Any, name: str) -> Any:
         return as_array(T)
     poles = np.linalg.eigvals(untraced(a))
     rates = np.abs(np.real(poles))
-    if in_trace(a) and any_true(np.min(rates) > 0):
+    moves = np.min(rates) > 0
+    if in_trace(a) and any_true(moves):
         apart = np.abs(poles - poles[np.argmin(rates)])
-        if any_true(np.sum(apart <= 1e-4 * np.max(np.abs(poles))) > 1):
+        if any_true(moves & (np.sum(apart <= 1e-4 * np.max(np.abs(poles))) > 1)):
             raise NotDifferentiableError(
                 f"scipy.signal.{name}: SciPy chooses the times by the slowest pole, which has no "
                 "derivative where poles coincide. Pass T."

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
+from tapegrad.torch._docstrings.dimensions import filled
 from tapegrad.torch._docstrings.parameters import described, shared
 
 _OF_ONE = """\
@@ -155,8 +156,10 @@ _HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _CLEAN = re.compile(r"\n[^\s]")
 _MARGIN = re.compile(r"\n( +)\S")
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+_CALL_OF_F = re.compile(r"(?<![\w.])F\.")
 _COMPLETED: set[str] = set()  # the docstrings that have been made: an operation comes twice
 _IMPORT = ">>> import tapegrad.torch as torch\n"
+_IMPORT_F = ">>> import tapegrad.torch.nn.functional as F\n"
 
 _EACH = "A value for each element, in the shape of `input`."
 _PAIRS = "A value for each place, in the shape to which the shapes of the operands broadcast."
@@ -188,6 +191,27 @@ def completed(function: Callable[..., Any], *, view: bool = False, several: bool
     return made
 
 
+def of_member(own: str | None, family: str | None, name: str) -> str:
+    """The docstring of a member of a family: what it does not write is that of the family.
+
+    That goes for the summary, the paragraphs below it, sections, and entries of parameters. name:
+    of the member, which tells its dimensions.
+    """
+    if not family:
+        return own or ""
+    head, sections = _parts(_cleaned(own or ""))
+    first, of_family = _parts(filled(_cleaned(family), name))
+    summary, _, below = first.partition("\n\n")
+    head = head or summary
+    if below and "\n\n" not in head:
+        head += f"\n\n{below}"
+    entries = [known["Parameters"] for known in (of_family, sections) if "Parameters" in known]
+    sections = of_family | sections
+    if entries:
+        sections["Parameters"] = "\n".join(map(str.rstrip, entries))
+    return _joined(head, sections)
+
+
 def _joined(head: str, sections: dict[str, str]) -> str:
     whole = [head]
     whole += [
@@ -208,8 +232,10 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
     if mark:
         sections["Examples"] = mark + example
     example = sections.get("Examples", "")
-    if "torch." in example and "tapegrad" not in example:
-        sections["Examples"] = _IMPORT + example
+    if "tapegrad" not in example:
+        of_functional = _IMPORT_F if _CALL_OF_F.search(example) else ""
+        if of_functional or "torch." in example:
+            sections["Examples"] = _IMPORT + of_functional + example
     return head.strip(), sections
 
 
@@ -337,7 +363,7 @@ def _members(found: Any, seen: set[int]) -> Iterator[tuple[Any, Callable[..., An
     if isinstance(found, FunctionType) and _is_no_operation(found):
         yield found, found
     elif isinstance(found, type):
-        if _is_no_operation(found):
+        if _is_no_operation(found) and not found.__name__.startswith("_"):
             makers = [found.__init__, found.__new__]  # type: ignore[misc]
             yield found, next((make for make in makers if isinstance(make, FunctionType)), None)
         for name, member in vars(found).items():
@@ -348,9 +374,12 @@ def _members(found: Any, seen: set[int]) -> Iterator[tuple[Any, Callable[..., An
 
 
 def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> str:
-    head, sections = _parts(_cleaned(member.__doc__))
+    text = member.__doc__
+    for family in _families(member):
+        text = of_member(text, family, member.__name__)
+    head, sections = _parts(_cleaned(text))
     if not sections:
-        return str(member.__doc__)
+        return str(text)
     names = [] if signature is None else _signature(signature)
     written = sections.get("Parameters", "")
     parameters = _parameters(names, written, member.__module__, shared)
@@ -362,6 +391,13 @@ def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> s
     return _joined(head, sections)
 
 
+def _families(member: Any) -> Iterator[str]:
+    """The docstrings of the private bases of a class, the nearest first."""
+    for kind in getattr(member, "__mro__", ()):
+        if kind.__name__.startswith("_") and kind.__doc__ and _is_here(kind.__module__):
+            yield kind.__doc__
+
+
 def _twin(layer: type) -> str:
     """The function of `nn.functional` that a layer calls by name, or empty."""
     if not layer.__module__.startswith(f"{_ROOMS}nn."):
@@ -371,4 +407,4 @@ def _twin(layer: type) -> str:
     return next((word for word in (words, words.replace("_", "")) if word in known), "")
 
 
-__all__ = ["complete", "completed", "in_place", "of_one", "of_two", "told"]
+__all__ = ["complete", "completed", "in_place", "of_member", "of_one", "of_two", "told"]

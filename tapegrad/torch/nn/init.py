@@ -585,7 +585,6 @@ FutureWarning
 Examples
 --------
 >>> import warnings
->>> import tapegrad.torch as torch
 >>> with warnings.catch_warnings(action="ignore"):
 ...     torch.nn.init.{name}({arguments}).dtype
 torch.float32

@@ -36,7 +36,6 @@ Tensor
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> torch.nn.functional.{name}(torch.tensor([-1.0, 0.0, 2.0]))
 tensor({result})
 """
@@ -61,7 +60,6 @@ Tensor
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> torch.nn.functional.{name}(torch.tensor([0.0, 0.0]), 0)
 tensor({result})
 """
@@ -131,8 +129,6 @@ def softmin(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.softmin(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """

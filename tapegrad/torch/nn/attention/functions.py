@@ -172,8 +172,6 @@ def scaled_dot_product_attention(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> queries, keys = torch.ones(1, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> F.scaled_dot_product_attention(queries, keys, torch.tensor([[2.0], [4.0]]))
     tensor([[3.]])
@@ -393,8 +391,6 @@ def multi_head_attention_forward(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x, eye, three = torch.eye(2), torch.eye(2), torch.cat([torch.eye(2)] * 3)
     >>> out, weights = F.multi_head_attention_forward(
     ...     x, x, x, 2, 1, three, None, None, None, False, 0.0, eye, None

@@ -150,8 +150,6 @@ def unfold(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.unfold(torch.arange(9.0).reshape(1, 3, 3), 2)
     tensor([[0., 1., 3., 4.],
             [1., 2., 4., 5.],
@@ -192,8 +190,6 @@ def fold(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.fold(torch.ones(4, 4), 3, 2)
     tensor([[[1., 2., 1.],
              [2., 4., 2.],

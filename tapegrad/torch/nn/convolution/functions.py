@@ -271,8 +271,6 @@ def conv1d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, 10.0]]]))
     tensor([[21., 32.]])
     """
@@ -317,8 +315,6 @@ def conv2d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
@@ -366,8 +362,6 @@ def conv3d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.conv3d(torch.ones(1, 1, 2, 2, 3), torch.ones(1, 1, 2, 2, 2))
     tensor([[[[[8., 8.]]]]])
     """
@@ -412,8 +406,6 @@ def conv_transpose1d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
     tensor([[ 1., 10.,  2., 20.]])
     """
@@ -460,8 +452,6 @@ def conv_transpose2d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
               [2., 4., 2.],
@@ -512,8 +502,6 @@ def conv_transpose3d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
     tensor([[[[[1., 2., 1.]]]]])
     """

@@ -37,8 +37,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout(torch.ones(1000), 0.5)
     >>> sorted(set(x.tolist()))
     [0.0, 2.0]
@@ -111,8 +109,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout1d(torch.ones(8, 3, 5))
     >>> (x == x[..., :1]).all().item()
     True
@@ -150,8 +146,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout2d(torch.ones(8, 3, 5, 5))
     >>> (x == x[..., :1, :1]).all().item()
     True
@@ -189,8 +183,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout3d(torch.ones(8, 3, 2, 2, 2))
     >>> (x == x[..., :1, :1, :1]).all().item()
     True
@@ -258,8 +250,6 @@ def alpha_dropout(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x = F.alpha_dropout(torch.zeros(1000), 0.5, training=True)
     >>> len(set(x.tolist()))
     2
@@ -292,8 +282,6 @@ def feature_alpha_dropout(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x = F.feature_alpha_dropout(torch.zeros(8, 3, 5), training=True)
     >>> (x == x[..., :1]).all().item()
     True
@@ -335,7 +323,6 @@ RuntimeError
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> torch.{word}(torch.ones(1, 2), 0.5, False)
 tensor([[1., 1.]])
 """
@@ -399,8 +386,6 @@ def gumbel_softmax(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(-1)
     tensor([1., 1., 1., 1.])
     """

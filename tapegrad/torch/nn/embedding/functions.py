@@ -191,8 +191,6 @@ def embedding(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.embedding(torch.tensor([2, 0]), torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
     tensor([[4., 5.],
             [0., 1.]])
@@ -400,8 +398,6 @@ def embedding_bag(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
     >>> F.embedding_bag(torch.tensor([[0, 2], [1, 1]]), rows)
     tensor([[2., 3.],

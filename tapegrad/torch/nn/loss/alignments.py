@@ -140,8 +140,6 @@ def ctc_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
     >>> F.ctc_loss(even, torch.tensor([[1]]), [3], [1])
     tensor(0.2877)

@@ -138,8 +138,6 @@ def nll_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
     tensor(0.3000)
     """
@@ -252,8 +250,6 @@ def cross_entropy(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
     >>> F.cross_entropy(logits, torch.tensor([0, 1]))
     tensor(0.4100)
@@ -287,8 +283,6 @@ def one_hot(tensor: Value, num_classes: int = -1) -> Value:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])

@@ -84,8 +84,6 @@ def mse_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
     """
@@ -136,8 +134,6 @@ def l1_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
     tensor(1.5000)
     """
@@ -184,8 +180,6 @@ def smooth_l1_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -234,8 +228,6 @@ def huber_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])
     """

@@ -59,8 +59,6 @@ def poisson_nll_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), reduction="none")
     tensor([1.0000, 0.7183])
     """
@@ -109,8 +107,6 @@ def gaussian_nll_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.gaussian_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([2.0, 1.0]), torch.ones(2))
     tensor(1.)
     """

@@ -57,7 +57,6 @@ Tensor
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> torch.{word}({arguments})
 tensor({result})
 """
@@ -118,8 +117,6 @@ def margin_ranking_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.margin_ranking_loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
     tensor(1.)
     """
@@ -164,8 +161,6 @@ def hinge_embedding_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
@@ -216,8 +211,6 @@ def cosine_embedding_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]])
     >>> F.cosine_embedding_loss(first, second, torch.tensor([1.0]))
     tensor(0.2929)
@@ -300,8 +293,6 @@ def triplet_margin_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> at = torch.tensor([[0.0, 0.0]])
     >>> F.triplet_margin_loss(at, torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
     tensor(1.0000)
@@ -350,8 +341,6 @@ def triplet_margin_with_distance_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> def by_sum(x, y):
     ...     return (x - y).abs().sum(-1)
     >>> at, near, far = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 1.25)
@@ -479,8 +468,6 @@ def multi_margin_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.multi_margin_loss(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
     tensor(0.1667)
     """
@@ -549,8 +536,6 @@ def multilabel_margin_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.multilabel_margin_loss(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
     tensor(0.1667)
     """
@@ -598,8 +583,6 @@ def soft_margin_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]), reduction="none")
     tensor([0.6931, 2.1269])
     """
@@ -647,8 +630,6 @@ def multilabel_soft_margin_loss(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
     tensor(0.4100)
     """

@@ -70,8 +70,6 @@ def kl_div(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> probabilities = torch.tensor([[0.5, 0.5]])
     >>> F.kl_div(torch.tensor([[0.25, 0.75]]).log(), probabilities, reduction="batchmean")
     tensor(0.1438)
@@ -138,8 +136,6 @@ def binary_cross_entropy(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
     """
@@ -197,8 +193,6 @@ def binary_cross_entropy_with_logits(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)
     """

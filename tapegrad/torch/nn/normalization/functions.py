@@ -197,8 +197,6 @@ def batch_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
             [ 1.0000]])
@@ -299,8 +297,6 @@ def instance_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]))
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
@@ -413,8 +409,6 @@ def layer_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.layer_norm(torch.tensor([[1.0, 3.0], [5.0, 9.0]]), (2,))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -462,8 +456,6 @@ def rms_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.rms_norm(torch.tensor([1.0, 7.0]), (2,))
     tensor([0.2000, 1.4000])
     """
@@ -524,8 +516,6 @@ def group_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -595,8 +585,6 @@ def local_response_norm(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.local_response_norm(torch.ones(1, 2, 1), 2, alpha=3.0, beta=1.0)
     tensor([[[0.4000],
              [0.2500]]])

@@ -50,11 +50,7 @@ class _Affine(Module):
 
 
 class _NormBase(_Affine):
-    """Base of batch and instance norms: running statistics.
-
-    The buffers are running_mean, running_var and num_batches_tracked, or None without
-    track_running_stats.
-    """
+    """Base of batch and instance norms: running statistics, None without track_running_stats."""
 
     _version = 2  # the first had no num_batches_tracked
     _ranks: tuple[int, ...] = ()

@@ -150,8 +150,6 @@ def pad(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2))
     tensor([[0., 1., 2., 3., 0., 0.]])
     >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2), mode="reflect")

@@ -205,8 +205,6 @@ def avg_pool1d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[2., 6.]])
     """
@@ -244,8 +242,6 @@ def avg_pool2d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
@@ -287,8 +283,6 @@ def avg_pool3d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
     """
@@ -400,8 +394,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[2., 6.]])
     """
@@ -431,8 +423,6 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 1)
     tensor([[[7.5000]]])
     """
@@ -460,8 +450,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
     """
@@ -511,8 +499,6 @@ def lp_pool1d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
     tensor([[ 5., 10.]])
     """
@@ -545,8 +531,6 @@ def lp_pool2d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.lp_pool2d(torch.ones(1, 4, 4), 2, 2)
     tensor([[[2., 2.],
              [2., 2.]]])
@@ -580,8 +564,6 @@ def lp_pool3d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.lp_pool3d(torch.ones(1, 2, 2, 2), 2, 2)
     tensor([[[[2.8284]]]])
     """

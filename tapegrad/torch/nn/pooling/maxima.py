@@ -153,8 +153,6 @@ def max_pool1d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[3., 7.]])
     """
@@ -192,8 +190,6 @@ def max_pool2d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -232,8 +228,6 @@ def max_pool3d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
     """
@@ -269,8 +263,6 @@ def max_pool1d_with_indices(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     (tensor([[3., 7.]]), tensor([[1, 2]]))
     """
@@ -307,8 +299,6 @@ def max_pool2d_with_indices(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 2)
     (tensor([[[3.]]]), tensor([[[3]]]))
     """
@@ -345,8 +335,6 @@ def max_pool3d_with_indices(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     (tensor([[[[7.]]]]), tensor([[[[7]]]]))
     """
@@ -389,8 +377,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[3., 7.]])
     """
@@ -419,8 +405,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -450,8 +434,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool 
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[7.]]]])
     """
@@ -482,8 +464,6 @@ def adaptive_max_pool1d_with_indices(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     (tensor([[3., 7.]]), tensor([[1, 2]]))
     """
@@ -514,8 +494,6 @@ def adaptive_max_pool2d_with_indices(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 1)
     (tensor([[[3.]]]), tensor([[[3]]]))
     """
@@ -546,8 +524,6 @@ def adaptive_max_pool3d_with_indices(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.adaptive_max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
     (tensor([[[[7.]]]]), tensor([[[[7]]]]))
     """
@@ -681,8 +657,6 @@ def max_unpool1d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x, places = F.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     >>> F.max_unpool1d(x, places, 2)
     tensor([[0., 3., 7., 0.]])
@@ -725,8 +699,6 @@ def max_unpool2d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x, places = F.max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 2)
     >>> F.max_unpool2d(x, places, 2)
     tensor([[[0., 0.],
@@ -770,8 +742,6 @@ def max_unpool3d(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> x, places = F.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     >>> F.max_unpool3d(x, places, 2)
     tensor([[[[0., 0.],
@@ -805,8 +775,6 @@ def fractional_max_pool2d(*args: Any, **kwargs: Any) -> NoReturn:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> try:
     ...     F.fractional_max_pool2d(torch.ones(1, 1, 4, 4, 4), 2, 2)
     ... except NotImplementedError:
@@ -826,8 +794,6 @@ def fractional_max_pool3d(*args: Any, **kwargs: Any) -> NoReturn:
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> try:
     ...     F.fractional_max_pool3d(torch.ones(1, 1, 4, 4, 4), 2, 2)
     ... except NotImplementedError:

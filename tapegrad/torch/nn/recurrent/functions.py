@@ -160,7 +160,6 @@ tuple of Tensor
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> layer = torch.nn.{layer}
 >>> x, h = torch.ones(5, 2, 3), torch.zeros(1, 2, 4)
 >>> weights = list(layer.parameters())
@@ -237,7 +236,6 @@ TypeError
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> cell = torch.nn.{layer}
 >>> h = torch.zeros(2, 4)
 >>> made = torch.{name}(torch.ones(2, 3), {states}, cell.weight_ih, cell.weight_hh)

@@ -139,8 +139,6 @@ def interpolate(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), size=4, mode="linear")
@@ -260,8 +258,6 @@ def upsample(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -285,8 +281,6 @@ def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors 
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), size=4)
@@ -315,8 +309,6 @@ def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     F.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), size=(1, 3))

@@ -61,7 +61,6 @@ def _affine_grid(theta: Value, size: Sequence[int], align_corners: bool) -> Valu
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
     >>> torch.affine_grid_generator(torch.eye(2, 3).unsqueeze(0), (1, 1, 1, 2), False)
     tensor([[[[-0.5000,  0.0000],
               [ 0.5000,  0.0000]]]])
@@ -117,8 +116,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> shifted = torch.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
     >>> F.affine_grid(shifted, (1, 1, 1, 2), align_corners=False)
     tensor([[[[0., 0.],
@@ -231,8 +228,6 @@ def grid_sample(
 
     Examples
     --------
-    >>> import tapegrad.torch as torch
-    >>> import tapegrad.torch.nn.functional as F
     >>> middle = torch.zeros(1, 1, 1, 2)
     >>> F.grid_sample(torch.arange(4.0).reshape(1, 1, 2, 2), middle, align_corners=False)
     tensor([[[[1.5000]]]])

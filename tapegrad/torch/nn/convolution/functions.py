@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Value
+from tapegrad._core.types import Function, Value
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules.convolution import Kernel, convolve, spread
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
 from tapegrad.torch.nn.convolution.dtypes import check_dtypes, check_dtypes_transposed
+from tapegrad.torch.nn.dimensions import members
 from tapegrad.torch.nn.memory_format import keeps_channels_last
 
 Moves = tuple[int, ...]
@@ -233,24 +234,15 @@ def _transposed_convolution(
 # --- Functions ----------------------------------------------------------------------------------
 
 
-@register(method=False)
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Any:
-    """Convolution of signals (cross-correlation): weighted sums over windows.
+def _conv_nd(dims: int) -> Function:
+    """Convolution of {inputs} (cross-correlation): weighted sums over windows.
 
     Parameters
     ----------
     input : Tensor
-        Signals, (n, channels, length) or (channels, length).
+        {Inputs}, {shape}.
     weight : Tensor
-        Of shape (out channels, channels / groups, kernel length), and of the dtype of `input`.
+        Of shape (out channels, channels / groups, {kernel}), and of the dtype of `input`.
     bias : Tensor, optional
         A number for each of the output channels, which is added.
     stride : int or tuple of int, default 1
@@ -262,131 +254,58 @@ def conv1d(
     Returns
     -------
     Tensor
-        Signals with the out channels.
+        {Inputs} with the out channels.
 
     Raises
     ------
     RuntimeError
         For shapes, dtypes and numbers that do not fit.
-
-    Examples
-    --------
-    >>> F.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, 10.0]]]))
-    tensor([[21., 32.]])
     """
-    return _convolution(input, weight, bias, stride, padding, dilation, groups, 1)
+
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Any:
+        return _convolution(input, weight, bias, stride, padding, dilation, groups, dims)
+
+    return keeps_channels_last(conv) if dims > 1 else conv
 
 
-@register(method=False)
-@keeps_channels_last
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Any:
-    """Convolution of images (cross-correlation): weighted sums over windows.
-
-    Parameters
-    ----------
-    weight : Tensor
-        Of shape (out channels, channels / groups, kernel height, kernel width), and of the dtype
-        of `input`.
-    bias : Tensor, optional
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int, default 1
-        The steps between windows, for all axes or for each.
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
-        keep the sizes.
-
-    Returns
-    -------
-    Tensor
-        Images with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
-
-    Examples
-    --------
-    >>> F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
-    tensor([[[[4., 4.],
-              [4., 4.]]]])
-    """
-    return _convolution(input, weight, bias, stride, padding, dilation, groups, 2)
+conv1d, conv2d, conv3d = map(
+    register(method=False),
+    members(
+        _conv_nd,
+        """
+        >>> F.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, 10.0]]]))
+        tensor([[21., 32.]])
+        """,
+        """
+        >>> F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
+        tensor([[[[4., 4.],
+                  [4., 4.]]]])
+        """,
+        """
+        >>> F.conv3d(torch.ones(1, 1, 2, 2, 3), torch.ones(1, 1, 2, 2, 2))
+        tensor([[[[[8., 8.]]]]])
+        """,
+    ),
+)
 
 
-@register(method=False)
-@keeps_channels_last
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Any:
-    """Convolution of volumes (cross-correlation): weighted sums over windows.
+def _conv_transpose_nd(dims: int) -> Function:
+    """Transposed convolution of {inputs}: the derivative of `conv{nd}` by its input.
 
     Parameters
     ----------
     input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
+        {Inputs}, {shape}.
     weight : Tensor
-        Of shape (out channels, channels / groups, kernel depth, height, width), and of the dtype
-        of `input`.
-    bias : Tensor, optional
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int, default 1
-        The steps between windows, for all axes or for each.
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
-        keep the sizes.
-
-    Returns
-    -------
-    Tensor
-        Volumes with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
-
-    Examples
-    --------
-    >>> F.conv3d(torch.ones(1, 1, 2, 2, 3), torch.ones(1, 1, 2, 2, 2))
-    tensor([[[[[8., 8.]]]]])
-    """
-    return _convolution(input, weight, bias, stride, padding, dilation, groups, 3)
-
-
-@register(method=False)
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Any:
-    """Transposed convolution of signals: the derivative of `conv1d` by its input.
-
-    Parameters
-    ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
-    weight : Tensor
-        Of shape (channels, out channels / groups, kernel length), and of the dtype of `input`.
+        Of shape (channels, out channels / groups, {kernel}), and of the dtype of `input`.
     bias : Tensor, optional
         A number for each of the output channels, which is added.
     stride : int or tuple of int, default 1
@@ -397,117 +316,51 @@ def conv_transpose1d(
     Returns
     -------
     Tensor
-        Signals with the out channels.
+        {Inputs} with the out channels.
 
     Raises
     ------
     RuntimeError
         For shapes, dtypes and numbers that do not fit.
-
-    Examples
-    --------
-    >>> F.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
-    tensor([[ 1., 10.,  2., 20.]])
     """
-    return _transposed_convolution(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, 1
-    )
+
+    def conv_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        dilation: Sizes = 1,
+    ) -> Any:
+        return _transposed_convolution(
+            input, weight, bias, stride, padding, output_padding, groups, dilation, dims
+        )
+
+    return keeps_channels_last(conv_transpose) if dims > 1 else conv_transpose
 
 
-@register(method=False)
-@keeps_channels_last
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Any:
-    """Transposed convolution of images: the derivative of `conv2d` by its input.
-
-    Parameters
-    ----------
-    weight : Tensor
-        Of shape (channels, out channels / groups, kernel height, kernel width), and of the dtype
-        of `input`.
-    bias : Tensor, optional
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int, default 1
-        The steps of the convolution, for all axes or for each.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis, since several sizes have convolutions of one size.
-
-    Returns
-    -------
-    Tensor
-        Images with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
-
-    Examples
-    --------
-    >>> F.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
-    tensor([[[[1., 2., 1.],
-              [2., 4., 2.],
-              [1., 2., 1.]]]])
-    """
-    return _transposed_convolution(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, 2
-    )
-
-
-@register(method=False)
-@keeps_channels_last
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Any:
-    """Transposed convolution of volumes: the derivative of `conv3d` by its input.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-    weight : Tensor
-        Of shape (channels, out channels / groups, kernel depth, height, width), and of the dtype
-        of `input`.
-    bias : Tensor, optional
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int, default 1
-        The steps of the convolution, for all axes or for each.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis, since several sizes have convolutions of one size.
-
-    Returns
-    -------
-    Tensor
-        Volumes with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
-
-    Examples
-    --------
-    >>> F.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
-    tensor([[[[[1., 2., 1.]]]]])
-    """
-    return _transposed_convolution(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, 3
-    )
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(
+    register(method=False),
+    members(
+        _conv_transpose_nd,
+        """
+        >>> F.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
+        tensor([[ 1., 10.,  2., 20.]])
+        """,
+        """
+        >>> F.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
+        """,
+        """
+        >>> F.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
+        tensor([[[[[1., 2., 1.]]]]])
+        """,
+    ),
+)
 
 
 @register(method=False)

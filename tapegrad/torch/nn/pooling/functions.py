@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Value
+from tapegrad._core.types import Function, Value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._rules import adaptive, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn.dimensions import members
 from tapegrad.torch.nn.memory_format import keeps_channels_last
 
 # --- Checks that all poolings share -------------------------------------------------------------
@@ -177,56 +178,13 @@ def _raise_smaller(ways: windows.Ways) -> None:
     raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({kernel})")
 
 
-@register(method=False)
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Any:
-    """Means over windows of signals.
-
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis, at most half of a window.
-
-    Returns
-    -------
-    Tensor
-        The means, of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
-    >>> F.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
-    tensor([[2., 6.]])
-    """
-    return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-
-
-@keeps_channels_last
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
-    """Means over windows of images.
+def _avg_pool_nd(dims: int) -> Function:
+    """Means over windows of {inputs}.
 
     Parameters
     ----------
     input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
+        {Inputs}, {shape}.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
 
@@ -239,57 +197,54 @@ def avg_pool2d(
     ------
     RuntimeError
         For an input of other dimensions, windows that do not fit, and steps of 0.
+    """
 
-    Examples
-    --------
+    def avg_pool(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Any:
+        return _avg_pool(
+            *(input, dims, kernel_size, stride, padding, ceil_mode, count_include_pad),
+            divisor_override,
+        )
+
+    def avg_pool_of_signals(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Any:
+        return _avg_pool(
+            input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None
+        )
+
+    return keeps_channels_last(avg_pool) if dims > 1 else avg_pool_of_signals
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = members(
+    _avg_pool_nd,
+    """
+    >>> F.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[2., 6.]])
+    """,
+    """
     >>> F.avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
+    """,
     """
-    return _avg_pool(
-        *(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad),
-        divisor_override,
-    )
-
-
-@keeps_channels_last
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
-    """Means over windows of volumes.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis, at most half of a window.
-
-    Returns
-    -------
-    Tensor
-        The means, of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
     >>> F.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
-    """
-    return _avg_pool(
-        *(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad),
-        divisor_override,
-    )
+    """,
+)
+register(method=False)(avg_pool1d)
 
 
 # --- Adaptive averages --------------------------------------------------------------------------
@@ -373,87 +328,61 @@ def _adaptive_avg_pool(input: Value, dims: int, output_size: Sizes) -> Value:
     return adaptive.means(input, sizes)
 
 
-@register(method=False)
-def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
-    """Means over windows of signals, such that there are `output_size` of them.
+def _adaptive_avg_pool_nd(dims: int) -> Function:
+    """Means over windows of {inputs}, such that the result has the size `output_size`.
 
+    Parameters
+    ----------
+    input : Tensor
+        {Inputs}, {shape}.
+
+    Returns
+    -------
+    Tensor
+        The means, with `output_size` as the last {last}.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+    """
+
+    def adaptive_avg_pool(input: Tensor, output_size: Sizes) -> Any:
+        return _adaptive_avg_pool(input, dims, output_size)
+
+    return keeps_channels_last(adaptive_avg_pool) if dims > 1 else adaptive_avg_pool
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = members(
+    _adaptive_avg_pool_nd,
+    """
     Parameters
     ----------
     output_size : int
         The length of the result.
 
-    Returns
-    -------
-    Tensor
-        The means, with `output_size` as the last dimension.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
-
     Examples
     --------
     >>> F.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[2., 6.]])
+    """,
     """
-    return _adaptive_avg_pool(input, 1, output_size)
-
-
-@keeps_channels_last
-def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
-    """Means over windows of images, such that the result has the size `output_size`.
-
     Parameters
     ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
     output_size : int or tuple of int
         The height and width of the result; None stands for that of the input.
-
-    Returns
-    -------
-    Tensor
-        The means, with `output_size` as the last two dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
 
     Examples
     --------
     >>> F.adaptive_avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 1)
     tensor([[[7.5000]]])
+    """,
     """
-    return _adaptive_avg_pool(input, 2, output_size)
-
-
-@keeps_channels_last
-def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
-    """Means over windows of volumes, such that the result has the size `output_size`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-
-    Returns
-    -------
-    Tensor
-        The means, with `output_size` as the last three dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
-
-    Examples
-    --------
     >>> F.adaptive_avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
-    """
-    return _adaptive_avg_pool(input, 3, output_size)
+    """,
+)
+register(method=False)(adaptive_avg_pool1d)
 
 
 # --- Norms --------------------------------------------------------------------------------------
@@ -478,46 +407,13 @@ def _lp_pool(
     return _norms(means, count, norm_type)
 
 
-def lp_pool1d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    ceil_mode: bool = False,
-) -> Any:
-    """Norms of windows of signals: the sums of x**p to the power 1 / p.
-
-    Returns
-    -------
-    Tensor
-        The norms, of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, and windows that do not fit.
-
-    Examples
-    --------
-    >>> F.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
-    tensor([[ 5., 10.]])
-    """
-    return _lp_pool(input, 1, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool2d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    ceil_mode: bool = False,
-) -> Any:
-    """Norms of windows of images: the sums of x**p to the power 1 / p.
+def _lp_pool_nd(dims: int) -> Function:
+    """Norms of windows of {inputs}: the sums of x**p to the power 1 / p.
 
     Parameters
     ----------
     input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
+        {Inputs}, {shape}.
 
     Returns
     -------
@@ -528,46 +424,36 @@ def lp_pool2d(
     ------
     RuntimeError
         For an input of other dimensions, and windows that do not fit.
+    """
 
-    Examples
-    --------
+    def lp_pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        ceil_mode: bool = False,
+    ) -> Any:
+        return _lp_pool(input, dims, norm_type, kernel_size, stride, ceil_mode)
+
+    return lp_pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = members(
+    _lp_pool_nd,
+    """
+    >>> F.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+    tensor([[ 5., 10.]])
+    """,
+    """
     >>> F.lp_pool2d(torch.ones(1, 4, 4), 2, 2)
     tensor([[[2., 2.],
              [2., 2.]]])
+    """,
     """
-    return _lp_pool(input, 2, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool3d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    ceil_mode: bool = False,
-) -> Any:
-    """Norms of windows of volumes: the sums of x**p to the power 1 / p.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-
-    Returns
-    -------
-    Tensor
-        The norms, of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, and windows that do not fit.
-
-    Examples
-    --------
     >>> F.lp_pool3d(torch.ones(1, 2, 2, 2), 2, 2)
     tensor([[[[2.8284]]]])
-    """
-    return _lp_pool(input, 3, norm_type, kernel_size, stride, ceil_mode)
+    """,
+)
 
 
 __all__ = [

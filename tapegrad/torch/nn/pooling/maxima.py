@@ -12,13 +12,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tapegrad._core.types import Value
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules import adaptive, pooling, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn.dimensions import members
 from tapegrad.torch.nn.memory_format import keeps_channels_last
 from tapegrad.torch.nn.pooling.functions import (
     adaptive_sizes,
@@ -129,216 +130,114 @@ def _pooled(return_indices: bool, *args: Any) -> Any:
     return (_max_pool_with_indices if return_indices else _max_pool)(*args)
 
 
-@register(method=False)
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Maxima over windows of signals.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
-    >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
-    tensor([[3., 7.]])
-    """
-    return _pooled(return_indices, input, 1, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@register(method=False)
-@keeps_channels_last
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Maxima over windows of images.
+def _max_pool_nd(dims: int) -> Function:
+    """Maxima over windows of {inputs}.
 
     Parameters
     ----------
     input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
+        {Inputs}, {shape}.
 
     Returns
     -------
     Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
-        the flattened image: the first of equal ones.
+        The maxima; with `return_indices` a tuple of them and of their places in the {flat}, int64:
+        the first of equal ones.
 
     Raises
     ------
     RuntimeError
         For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
-    >>> F.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
-    tensor([[[ 5.,  7.],
-             [13., 15.]]])
     """
-    return _pooled(return_indices, input, 2, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def max_pool(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return _pooled(
+            return_indices, input, dims, kernel_size, stride, padding, dilation, ceil_mode
+        )
+
+    return keeps_channels_last(max_pool) if dims > 1 else max_pool
 
 
-@register(method=False)
-@keeps_channels_last
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Maxima over windows of volumes.
+max_pool1d, max_pool2d, max_pool3d = map(
+    register(method=False),
+    members(
+        _max_pool_nd,
+        """
+        >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+        tensor([[3., 7.]])
+        """,
+        """
+        >>> F.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
+        """,
+        """
+        >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
+        """,
+    ),
+)
+
+
+def _max_pool_nd_with_indices(dims: int) -> Function:
+    """Maxima over windows of {inputs}, and where they are.
 
     Parameters
     ----------
     input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
-        the flattened volume: the first of equal ones.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
-    >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[7.]]]])
-    """
-    return _pooled(return_indices, input, 3, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@register(method=False)
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = True,
-) -> Any:
-    """Maxima over windows of signals, and where they are.
-
-    Parameters
-    ----------
+        {Inputs}, {shape}.
     return_indices : bool, default True
         Without effect: places are returned.
 
     Returns
     -------
     tuple of Tensor
-        The maxima, and their places in the signals, int64.
+        The maxima, and their places in the {flat}, int64.
 
     Raises
     ------
     RuntimeError
         For an input of other dimensions, windows that do not fit, and steps of 0.
+    """
 
-    Examples
-    --------
+    def max_pool(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = True,
+    ) -> Any:
+        return _pooled(True, input, dims, kernel_size, stride, padding, dilation, ceil_mode)
+
+    return max_pool
+
+
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = members(
+    _max_pool_nd_with_indices,
+    """
     >>> F.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     (tensor([[3., 7.]]), tensor([[1, 2]]))
+    """,
     """
-    return _pooled(True, input, 1, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = True,
-) -> Any:
-    """Maxima over windows of images, and where they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
-    return_indices : bool, default True
-        Without effect: places are returned.
-
-    Returns
-    -------
-    tuple of Tensor
-        The maxima, and their places in the flattened images, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
     >>> F.max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 2)
     (tensor([[[3.]]]), tensor([[[3]]]))
+    """,
     """
-    return _pooled(True, input, 2, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = True,
-) -> Any:
-    """Maxima over windows of volumes, and where they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-    return_indices : bool, default True
-        Without effect: places are returned.
-
-    Returns
-    -------
-    tuple of Tensor
-        The maxima, and their places in the flattened volumes, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
-
-    Examples
-    --------
     >>> F.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     (tensor([[[[7.]]]]), tensor([[[[7]]]]))
-    """
-    return _pooled(True, input, 3, kernel_size, stride, padding, dilation, ceil_mode)
+    """,
+)
+register(method=False)(max_pool1d_with_indices)
 
 
 # --- Adaptive windows ---------------------------------------------------------------------------
@@ -357,177 +256,109 @@ def _adaptive_max_pool(input: Value, dims: int, output_size: Sizes, return_indic
     return (out, found) if return_indices else out
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of signals, such that there are `output_size` of them.
+def _adaptive_max_pool_nd(dims: int) -> Function:
+    """Maxima over windows of {inputs}, such that the result has the size `output_size`.
 
     Parameters
     ----------
-    output_size : int
-        The length of the result.
+    input : Tensor
+        {Inputs}, {shape}.
 
     Returns
     -------
     Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places, int64.
+        The maxima; with `return_indices` a tuple of them and of their places in the {flat}, int64.
 
     Raises
     ------
     RuntimeError
         For an input of other dimensions.
+    """
+
+    def adaptive_max_pool(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+        return _adaptive_max_pool(input, dims, output_size, return_indices)
+
+    return keeps_channels_last(adaptive_max_pool) if dims > 1 else adaptive_max_pool
+
+
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = members(
+    _adaptive_max_pool_nd,
+    """
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
 
     Examples
     --------
     >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[3., 7.]])
+    """,
     """
-    return _adaptive_max_pool(input, 1, output_size, return_indices)
-
-
-@keeps_channels_last
-def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of images, such that the result has the size `output_size`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
-        the flattened image.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
-
-    Examples
-    --------
     >>> F.adaptive_max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
+    """,
     """
-    return _adaptive_max_pool(input, 2, output_size, return_indices)
+    >>> F.adaptive_max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """,
+)
 
 
-@keeps_channels_last
-def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of volumes, such that the result has the size `output_size`.
+def _adaptive_max_pool_nd_with_indices(dims: int) -> Function:
+    """Maxima over windows of {inputs}, such that there are `output_size`, and where they are.
 
     Parameters
     ----------
     input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
-        the flattened volume.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
-
-    Examples
-    --------
-    >>> F.adaptive_max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
-    tensor([[[[7.]]]])
-    """
-    return _adaptive_max_pool(input, 3, output_size, return_indices)
-
-
-def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Sizes, return_indices: bool = True
-) -> Any:
-    """Maxima over `output_size` windows of signals, and where they are.
-
-    Parameters
-    ----------
-    output_size : int
-        The length of the result.
+        {Inputs}, {shape}.
     return_indices : bool, default True
         Without effect: places are returned.
 
     Returns
     -------
     tuple of Tensor
-        The maxima, and their places in the signals, int64.
+        The maxima, and their places in the {flat}, int64.
 
     Raises
     ------
     RuntimeError
         For an input of other dimensions.
+    """
+
+    def adaptive_max_pool(input: Tensor, output_size: Sizes, return_indices: bool = True) -> Any:
+        return _adaptive_max_pool(input, dims, output_size, True)
+
+    return adaptive_max_pool
+
+
+(
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices,
+) = members(
+    _adaptive_max_pool_nd_with_indices,
+    """
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
 
     Examples
     --------
     >>> F.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     (tensor([[3., 7.]]), tensor([[1, 2]]))
+    """,
     """
-    return _adaptive_max_pool(input, 1, output_size, True)
-
-
-def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Sizes, return_indices: bool = True
-) -> Any:
-    """Maxima over windows of images, such that there are `output_size`, and where they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width) or (channels, height, width).
-    return_indices : bool, default True
-        Without effect: places are returned.
-
-    Returns
-    -------
-    tuple of Tensor
-        The maxima, and their places in the flattened images, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
-
-    Examples
-    --------
     >>> F.adaptive_max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 1)
     (tensor([[[3.]]]), tensor([[[3]]]))
+    """,
     """
-    return _adaptive_max_pool(input, 2, output_size, True)
-
-
-def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Sizes, return_indices: bool = True
-) -> Any:
-    """Maxima over windows of volumes, such that there are `output_size`, and where they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n.
-    return_indices : bool, default True
-        Without effect: places are returned.
-
-    Returns
-    -------
-    tuple of Tensor
-        The maxima, and their places in the flattened volumes, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
-
-    Examples
-    --------
     >>> F.adaptive_max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
     (tensor([[[[7.]]]]), tensor([[[[7]]]]))
-    """
-    return _adaptive_max_pool(input, 3, output_size, True)
+    """,
+)
 
 
 # `torch.adaptive_max_pool1d` returns the indices always.
@@ -622,20 +453,13 @@ def _unpooled(
     return _max_unpool(input, indices, unpooled_sizes(input, kernel, steps, pads, output_size))
 
 
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    output_size: Sequence[int] | None = None,
-) -> Any:
-    """Zeros but for the maxima that `max_pool1d` found, which stand where they were.
+def _max_unpool_nd(dims: int) -> Function:
+    """Zeros but for the maxima that `max_pool{nd}` found, which stand where they were.
 
     Parameters
     ----------
     input : Tensor
-        Maxima, (n, channels, length) or (channels, length).
+        Maxima, {shape}.
     kernel_size : int or tuple of int
         The sides of a window in the pooling.
     stride : int or tuple of int, optional
@@ -648,100 +472,41 @@ def max_unpool1d(
     Returns
     -------
     Tensor
-        Signals of the length that was pooled.
+        {Inputs} of the {size} that was pooled.
 
     Raises
     ------
     ValueError
         For an `output_size` that the pooling cannot have had.
+    """
 
-    Examples
-    --------
+    def max_unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        output_size: Sequence[int] | None = None,
+    ) -> Any:
+        return _unpooled(input, indices, dims, kernel_size, stride, padding, output_size)
+
+    return max_unpool
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = members(
+    _max_unpool_nd,
+    """
     >>> x, places = F.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     >>> F.max_unpool1d(x, places, 2)
     tensor([[0., 3., 7., 0.]])
+    """,
     """
-    return _unpooled(input, indices, 1, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    output_size: Sequence[int] | None = None,
-) -> Any:
-    """Zeros but for the maxima that `max_pool2d` found, which stand where they were.
-
-    Parameters
-    ----------
-    input : Tensor
-        Maxima, (n, channels, height, width) or (channels, height, width).
-    kernel_size : int or tuple of int
-        The sides of a window in the pooling.
-    stride : int or tuple of int, optional
-        The steps between windows in the pooling; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
-    output_size : sequence of int, optional
-        The size of what was pooled, where several sizes have that result.
-
-    Returns
-    -------
-    Tensor
-        Images of the size that was pooled.
-
-    Raises
-    ------
-    ValueError
-        For an `output_size` that the pooling cannot have had.
-
-    Examples
-    --------
     >>> x, places = F.max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 2)
     >>> F.max_unpool2d(x, places, 2)
     tensor([[[0., 0.],
              [0., 3.]]])
+    """,
     """
-    return _unpooled(input, indices, 2, kernel_size, stride, padding, output_size)
-
-
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = None,
-    padding: Sizes = 0,
-    output_size: Sequence[int] | None = None,
-) -> Any:
-    """Zeros but for the maxima that `max_pool3d` found, which stand where they were.
-
-    Parameters
-    ----------
-    input : Tensor
-        Maxima, (n, channels, depth, height, width) or without n.
-    kernel_size : int or tuple of int
-        The sides of a window in the pooling.
-    stride : int or tuple of int, optional
-        The steps between windows in the pooling; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
-    output_size : sequence of int, optional
-        The size of what was pooled, where several sizes have that result.
-
-    Returns
-    -------
-    Tensor
-        Volumes of the size that was pooled.
-
-    Raises
-    ------
-    ValueError
-        For an `output_size` that the pooling cannot have had.
-
-    Examples
-    --------
     >>> x, places = F.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     >>> F.max_unpool3d(x, places, 2)
     tensor([[[[0., 0.],
@@ -749,8 +514,8 @@ def max_unpool3d(
     <BLANKLINE>
              [[0., 0.],
               [0., 7.]]]])
-    """
-    return _unpooled(input, indices, 3, kernel_size, stride, padding, output_size)
+    """,
+)
 
 
 # --- Refusals -----------------------------------------------------------------------------------
@@ -765,42 +530,38 @@ def refuse_fractional(name: str) -> NoReturn:
     )
 
 
-def fractional_max_pool2d(*args: Any, **kwargs: Any) -> NoReturn:
+def _fractional_max_pool_nd(dims: int) -> Function:
     """Maxima over windows drawn at random, which are not implemented.
 
     Raises
     ------
     NotImplementedError
         Always: its windows are drawn by a generator that NumPy has not.
+    """
 
-    Examples
-    --------
+    def fractional_max_pool(*args: Any, **kwargs: Any) -> NoReturn:
+        refuse_fractional(f"fractional_max_pool{dims}d")
+
+    return fractional_max_pool
+
+
+fractional_max_pool2d, fractional_max_pool3d = members(
+    _fractional_max_pool_nd,
+    """
     >>> try:
     ...     F.fractional_max_pool2d(torch.ones(1, 1, 4, 4, 4), 2, 2)
     ... except NotImplementedError:
     ...     print("not implemented")
     not implemented
+    """,
     """
-    refuse_fractional("fractional_max_pool2d")
-
-
-def fractional_max_pool3d(*args: Any, **kwargs: Any) -> NoReturn:
-    """Maxima over windows drawn at random, which are not implemented.
-
-    Raises
-    ------
-    NotImplementedError
-        Always: its windows are drawn by a generator that NumPy has not.
-
-    Examples
-    --------
     >>> try:
     ...     F.fractional_max_pool3d(torch.ones(1, 1, 4, 4, 4), 2, 2)
     ... except NotImplementedError:
     ...     print("not implemented")
     not implemented
-    """
-    refuse_fractional("fractional_max_pool3d")
+    """,
+)
 
 
 __all__ = [

@@ -1,0 +1,36 @@
+"""Functions of 1, 2 and 3 dimensions, of which each family is written once.
+
+Knows the docstrings of families. Must not know what the functions compute.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad._core.types import Function
+from tapegrad.torch._docstrings.sections import of_member
+
+
+def members(family: Callable[[int], Function], *own: str) -> Any:
+    """The functions that a family has: for all numbers of dimensions, or for the greatest.
+
+    family: makes that of a number; `_conv_nd` makes `conv2d`. It has the docstring that all share,
+    with words of `_docstrings.dimensions`. own: for each, what only its docstring has.
+    """
+    return tuple(_member(family, 4 - len(own) + place, text) for place, text in enumerate(own))
+
+
+def _member(family: Callable[[int], Function], dims: int, own: str) -> Function:
+    function: Any = family(dims)
+    name = family.__name__.removeprefix("_").replace("_nd", f"{dims}d")
+    inner = inspect.unwrap(function)
+    inner.__code__ = inner.__code__.replace(co_name=name, co_qualname=name)
+    for each in (inner, function):
+        each.__name__ = each.__qualname__ = name
+        each.__doc__ = of_member(own, family.__doc__, name)
+    return function  # type: ignore[no-any-return]
+
+
+__all__ = ["members"]

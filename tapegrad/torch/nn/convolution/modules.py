@@ -159,6 +159,26 @@ def _check(
 
 
 class _Conv(_ConvNd):
+    """Convolution of signals, images or volumes.
+
+    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
+
+    Parameters
+    ----------
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+    """
+
     def __init__(
         self,
         in_channels: int,
@@ -191,13 +211,13 @@ class _Conv(_ConvNd):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = self._conv_forward(input, self.weight, self.bias)
-        return made
+        return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
-        way = (self.stride, padding, self.dilation, self.groups)
-        return self._function(x, weight, bias, *way)
+        return self._function(  # type: ignore[no-any-return]
+            x, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
         """The input padded by the padding mode, and the zeros that the convolution adds."""
@@ -210,115 +230,56 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolution of signals, (n, channels, length) or (channels, length).
 
-    The weight is `(out_channels, in_channels / groups, kernel_size)`, the bias (out_channels,).
-    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
-    weight[0].
-
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, other words, and "same" with steps.
-
-    Examples
-    --------
     >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 5)).shape
     torch.Size([2, 8, 5])
     """
 
     _dims = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        x, padding = self._padded(input)
-        return conv1d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _function = staticmethod(conv1d)
 
 
 class Conv2d(_Conv):
     """Convolution of images, (n, channels, height, width) or (channels, height, width).
 
-    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
-    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
-    weight[0].
-
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, other words, and "same" with steps.
-
-    Examples
-    --------
     >>> torch.nn.Conv2d(3, 8, 3, padding=1)
     Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
     """
 
     _dims = 2
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        x, padding = self._padded(input)
-        return conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _function = staticmethod(conv2d)
 
 
 class Conv3d(_Conv):
     """Convolution of volumes, (n, channels, depth, height, width) or without n.
 
-    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
-    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
-    weight[0].
-
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, other words, and "same" with steps.
-
-    Examples
-    --------
     >>> torch.nn.Conv3d(3, 8, 2)(torch.ones(3, 2, 4, 4)).shape
     torch.Size([8, 1, 3, 3])
     """
 
     _dims = 3
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        x, padding = self._padded(input)
-        return conv3d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _function = staticmethod(conv3d)
 
 
 # --- Transposed convolutions --------------------------------------------------------------------
 
 
 class _ConvTransposeNd(_ConvNd):
+    """Transposed convolution of signals, images or volumes.
+
+    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+    """
+
     padding: tuple[int, ...]
 
     def __init__(
@@ -393,21 +354,6 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of signals, (n, channels, length) or (channels, length).
 
-    The weight is `(in_channels, out_channels / groups, kernel_size)`, the bias (out_channels,). A
-    call takes `output_size`, one of the sizes whose convolution has the size of the input.
-
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, and another `padding_mode`.
-
-    Examples
-    --------
     >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(3, 5)).shape
     torch.Size([8, 10])
     """
@@ -419,21 +365,6 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution of images, (n, channels, height, width) or without n.
 
-    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
-    call takes `output_size`, one of the sizes whose convolution has the size of the input.
-
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, and another `padding_mode`.
-
-    Examples
-    --------
     >>> layer = torch.nn.ConvTranspose2d(3, 8, 3, stride=2)
     >>> layer(torch.ones(3, 2, 2)).shape
     torch.Size([8, 5, 5])
@@ -448,21 +379,6 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of volumes, (n, channels, depth, height, width) or without n.
 
-    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
-    call takes `output_size`, one of the sizes whose convolution has the size of the input.
-
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, and another `padding_mode`.
-
-    Examples
-    --------
     >>> torch.nn.ConvTranspose3d(3, 8, 2)(torch.ones(3, 2, 2, 2)).shape
     torch.Size([8, 3, 3, 3])
     """
@@ -668,16 +584,6 @@ class _LazyTransposedConv(_LazyConv):
 class LazyConv1d(_LazyPlainConv, Conv1d):
     """A `Conv1d` whose in_channels are those of its first input.
 
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
-
-    Examples
-    --------
     >>> layer = torch.nn.LazyConv1d(8, 3)
     >>> layer(torch.ones(2, 3, 5)).shape
     torch.Size([2, 8, 3])
@@ -689,16 +595,6 @@ class LazyConv1d(_LazyPlainConv, Conv1d):
 class LazyConv2d(_LazyPlainConv, Conv2d):
     """A `Conv2d` whose in_channels are those of its first input.
 
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
-
-    Examples
-    --------
     >>> layer = torch.nn.LazyConv2d(8, 3)
     >>> layer(torch.ones(2, 3, 5, 5)).shape, layer
     (torch.Size([2, 8, 3, 3]), Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1)))
@@ -710,16 +606,6 @@ class LazyConv2d(_LazyPlainConv, Conv2d):
 class LazyConv3d(_LazyPlainConv, Conv3d):
     """A `Conv3d` whose in_channels are those of its first input.
 
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
-
-    Examples
-    --------
     >>> layer = torch.nn.LazyConv3d(8, 3)
     >>> layer(torch.ones(3, 3, 3, 3)).shape
     torch.Size([8, 1, 1, 1])
@@ -731,13 +617,6 @@ class LazyConv3d(_LazyPlainConv, Conv3d):
 class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
     """A `ConvTranspose1d` whose in_channels are those of its first input.
 
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Examples
-    --------
     >>> layer = torch.nn.LazyConvTranspose1d(8, 3)
     >>> layer(torch.ones(2, 3, 5)).shape
     torch.Size([2, 8, 7])
@@ -749,13 +628,6 @@ class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
     """A `ConvTranspose2d` whose in_channels are those of its first input.
 
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Examples
-    --------
     >>> layer = torch.nn.LazyConvTranspose2d(8, 3)
     >>> layer(torch.ones(2, 3, 5, 5)).shape
     torch.Size([2, 8, 7, 7])
@@ -767,13 +639,6 @@ class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
     """A `ConvTranspose3d` whose in_channels are those of its first input.
 
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Examples
-    --------
     >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
     >>> layer(torch.ones(3, 3, 3, 3)).shape
     torch.Size([8, 5, 5, 5])

@@ -10,58 +10,8 @@ from tapegrad.torch.nn import functional
 from tapegrad.torch.nn.module.module import Module
 
 
-class Dropout(Module):
-    """Elements set to 0 at random while training, with the others scaled.
-
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of each; the others are divided by 1 - p.
-    inplace : bool, default False
-        Write into the argument.
-
-    Raises
-    ------
-    ValueError
-        For a `p` outside of 0 and 1.
-
-    Examples
-    --------
-    >>> layer = torch.nn.Dropout(0.5).eval()
-    >>> layer(torch.tensor([1.0, 2.0]))
-    tensor([1., 2.])
-    """
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
-
-
 class _Dropping(Module):
-    """Something that is dropped with probability p; ValueError unless p lies in [0, 1]."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
-
-
-class Dropout1d(_Dropping):
-    """Whole channels of signals set to 0 at random while training.
+    """Something that is set to 0 with probability p while training.
 
     Parameters
     ----------
@@ -74,9 +24,41 @@ class Dropout1d(_Dropping):
     ------
     ValueError
         For a `p` outside of 0 and 1.
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropping):
+    """Elements set to 0 at random while training, with the others scaled.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of each; the others are divided by 1 - p.
 
     Examples
     --------
+    >>> layer = torch.nn.Dropout(0.5).eval()
+    >>> layer(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_Dropping):
+    """Whole channels of signals set to 0 at random while training.
+
     >>> torch.nn.Dropout1d().eval()(torch.ones(2, 3))
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
@@ -89,20 +71,6 @@ class Dropout1d(_Dropping):
 class Dropout2d(_Dropping):
     """Whole channels of images set to 0 at random while training.
 
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of being dropped; the others are divided by 1 - p.
-    inplace : bool, default False
-        Write into the argument.
-
-    Raises
-    ------
-    ValueError
-        For a `p` outside of 0 and 1.
-
-    Examples
-    --------
     >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -114,20 +82,6 @@ class Dropout2d(_Dropping):
 class Dropout3d(_Dropping):
     """Whole channels of volumes set to 0 at random while training.
 
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of being dropped; the others are divided by 1 - p.
-    inplace : bool, default False
-        Write into the argument.
-
-    Raises
-    ------
-    ValueError
-        For a `p` outside of 0 and 1.
-
-    Examples
-    --------
     >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
     """
@@ -145,11 +99,6 @@ class AlphaDropout(_Dropping):
         The probability of being dropped.
     inplace : bool, default False
         Without effect.
-
-    Raises
-    ------
-    ValueError
-        For a `p` outside of 0 and 1.
 
     Examples
     --------
@@ -170,11 +119,6 @@ class FeatureAlphaDropout(_Dropping):
         The probability of being dropped.
     inplace : bool, default False
         Without effect.
-
-    Raises
-    ------
-    ValueError
-        For a `p` outside of 0 and 1.
 
     Examples
     --------

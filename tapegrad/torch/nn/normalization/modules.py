@@ -139,10 +139,19 @@ class _NormBase(_Affine):
 
 
 class _BatchNorm(_NormBase):
-    """Each channel with mean 0 and variance 1 over the batch: `nn.functional.batch_norm`.
+    """Channels with mean 0 and variance 1 over the batch: `nn.functional.batch_norm`.
 
-    While training, with the statistics of the batch, towards which the running ones move by
-    `momentum` (None: they are the means over all batches); in evaluation by the running ones.
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -169,20 +178,6 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Channels with mean 0 and variance 1 over the batch, of (n, channels) or with a length.
 
-    By the statistics of the batch while training, else by the running ones.
-
-    Parameters
-    ----------
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of a batch; None for the means over all
-        batches.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.batch_norm : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]]))
     tensor([[-1.0000],
             [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
@@ -194,20 +189,6 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width).
 
-    By the statistics of the batch while training, else by the running ones.
-
-    Parameters
-    ----------
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of a batch; None for the means over all
-        batches.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.batch_norm : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -218,20 +199,6 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Channels with mean 0 and variance 1 over the batch, of (n, channels, depth, height, width).
 
-    By the statistics of the batch while training, else by the running ones.
-
-    Parameters
-    ----------
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of a batch; None for the means over all
-        batches.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.batch_norm : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
     """
@@ -240,7 +207,17 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Each channel of each example with mean 0 and variance 1: `nn.functional.instance_norm`."""
+    """Channels of each example with mean 0 and variance 1: `nn.functional.instance_norm`.
+
+    Parameters
+    ----------
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+    """
 
     def __init__(
         self,
@@ -325,17 +302,6 @@ def _running(paths: list[str], name: str) -> str:
 class InstanceNorm1d(_InstanceNorm):
     """Channels of each example with mean 0 and variance 1, of (n, channels, length) or without n.
 
-    Parameters
-    ----------
-    momentum : float, default 0.1
-        How far the running statistics move towards those of an input.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.instance_norm : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
     tensor([[-1.0000,  1.0000]])
     """
@@ -346,17 +312,6 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Channels of each example with mean 0 and variance 1, of images with or without n.
 
-    Parameters
-    ----------
-    momentum : float, default 0.1
-        How far the running statistics move towards those of an input.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.instance_norm : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
     """
@@ -367,17 +322,6 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Channels of each example with mean 0 and variance 1, of volumes with or without n.
 
-    Parameters
-    ----------
-    momentum : float, default 0.1
-        How far the running statistics move towards those of an input.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.instance_norm : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
     """

@@ -13,7 +13,13 @@ from tapegrad.torch.nn.padding.functions import pad
 
 
 class _Padding(Module):
-    """Pads the last dimensions: as many as `spatial`, with one width for all or two for each."""
+    """Pads the last dimensions: as many as `spatial`, with one width for all or two for each.
+
+    Parameters
+    ----------
+    padding : int or iterable of int
+        The width, or {borders}. Negative ones crop.
+    """
 
     spatial: int
     mode: str
@@ -58,13 +64,6 @@ class ConstantPad1d(_Constant):
 class ConstantPad2d(_Constant):
     """A value around images.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or four: left, right, top, bottom. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ConstantPad2d((1, 0, 0, 1), 7.0)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[7., 1., 2.],
              [7., 7., 7.]]])
@@ -76,13 +75,6 @@ class ConstantPad2d(_Constant):
 class ConstantPad3d(_Constant):
     """A value around volumes.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or six: left, right, top, bottom, front, back. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ConstantPad3d(1, 7.0)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -107,13 +99,6 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Zeros around images.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or four: left, right, top, bottom. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ZeroPad2d(1)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[0., 0., 0., 0.],
              [0., 1., 2., 0.],
@@ -130,13 +115,6 @@ class ZeroPad2d(ConstantPad2d):
 class ZeroPad3d(ConstantPad3d):
     """Zeros around volumes.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or six: left, right, top, bottom, front, back. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -162,13 +140,6 @@ class ReflectionPad1d(_Padding):
 class ReflectionPad2d(_Padding):
     """Images mirrored at their borders, which are not repeated.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or four: left, right, top, bottom. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ReflectionPad2d((1, 1, 0, 0))(torch.tensor([[[1.0, 2.0, 3.0]]]))
     tensor([[[2., 1., 2., 3., 2.]]])
     """
@@ -180,13 +151,6 @@ class ReflectionPad2d(_Padding):
 class ReflectionPad3d(_Padding):
     """Volumes mirrored at their borders, which are not repeated.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or six: left, right, top, bottom, front, back. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -209,13 +173,6 @@ class ReplicationPad1d(_Padding):
 class ReplicationPad2d(_Padding):
     """The borders of images repeated.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or four: left, right, top, bottom. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ReplicationPad2d(1)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.],
              [1., 1., 2., 2.],
@@ -229,13 +186,6 @@ class ReplicationPad2d(_Padding):
 class ReplicationPad3d(_Padding):
     """The borders of volumes repeated.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or six: left, right, top, bottom, front, back. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -245,6 +195,11 @@ class ReplicationPad3d(_Padding):
 
 
 class _Circular(_Padding):
+    """Elements from the opposite borders.
+
+    A call raises ValueError for other than {ranks} dimensions.
+    """
+
     mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
@@ -257,8 +212,6 @@ class _Circular(_Padding):
 class CircularPad1d(_Circular):
     """Elements from the other end before the first and after the last.
 
-    A call raises ValueError for other than 2 or 3 dimensions.
-
     >>> torch.nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 1., 2., 3., 1.]])
     """
@@ -269,15 +222,6 @@ class CircularPad1d(_Circular):
 class CircularPad2d(_Circular):
     """Elements from the opposite borders around images.
 
-    A call raises ValueError for other than 3 or 4 dimensions.
-
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or four: left, right, top, bottom. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.CircularPad2d((1, 1, 0, 0))(torch.tensor([[[1.0, 2.0, 3.0]]]))
     tensor([[[3., 1., 2., 3., 1.]]])
     """
@@ -288,15 +232,6 @@ class CircularPad2d(_Circular):
 class CircularPad3d(_Circular):
     """Elements from the opposite borders around volumes.
 
-    A call raises ValueError for other than 4 or 5 dimensions.
-
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or six: left, right, top, bottom, front, back. Negative ones crop.
-
-    Examples
-    --------
     >>> torch.nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """

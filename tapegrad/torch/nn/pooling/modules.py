@@ -88,6 +88,14 @@ class MaxPool3d(_MaxPool):
 
 
 class _MaxUnpool(Module):
+    """Zeros but for the maxima of a pooling, which stand where they were.
+
+    Parameters
+    ----------
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+    """
+
     _dims: int
     _unpool: Function
 
@@ -117,13 +125,6 @@ def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
 class MaxUnpool1d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool1d` found, which stand where they were.
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
-
-    Examples
-    --------
     >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
     >>> torch.nn.MaxUnpool1d(2)(*pool(torch.tensor([[1.0, 3.0, 7.0, 5.0]])))
     tensor([[0., 3., 7., 0.]])
@@ -136,13 +137,6 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool2d` found, which stand where they were.
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
-
-    Examples
-    --------
     >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
     >>> torch.nn.MaxUnpool2d(2)(*pool(torch.arange(4.0).reshape(1, 2, 2)))
     tensor([[[0., 0.],
@@ -156,13 +150,6 @@ class MaxUnpool2d(_MaxUnpool):
 class MaxUnpool3d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool3d` found, which stand where they were.
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
-
-    Examples
-    --------
     >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
     >>> torch.nn.MaxUnpool3d(2)(*pool(torch.arange(8.0).reshape(1, 2, 2, 2)))
     tensor([[[[0., 0.],
@@ -177,12 +164,6 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _Fractional(Module):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        _max_pooling.refuse_fractional(type(self).__name__)
-
-
-class FractionalMaxPool2d(_Fractional):
     """Maxima over windows drawn at random, which are not implemented.
 
     Parameters
@@ -196,9 +177,16 @@ class FractionalMaxPool2d(_Fractional):
     ------
     NotImplementedError
         Always: its windows are drawn by a generator that NumPy has not.
+    """
 
-    Examples
-    --------
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        _max_pooling.refuse_fractional(type(self).__name__)
+
+
+class FractionalMaxPool2d(_Fractional):
+    """Maxima over windows drawn at random, which are not implemented.
+
     >>> try:
     ...     torch.nn.FractionalMaxPool2d(2, output_size=1)
     ... except NotImplementedError:
@@ -210,20 +198,6 @@ class FractionalMaxPool2d(_Fractional):
 class FractionalMaxPool3d(_Fractional):
     """Maxima over windows drawn at random, which are not implemented.
 
-    Parameters
-    ----------
-    *args : object
-        Those of PyTorch's class.
-    **kwargs : object
-        Those of PyTorch's class.
-
-    Raises
-    ------
-    NotImplementedError
-        Always: its windows are drawn by a generator that NumPy has not.
-
-    Examples
-    --------
     >>> try:
     ...     torch.nn.FractionalMaxPool3d(2, output_size=1)
     ... except NotImplementedError:
@@ -340,6 +314,14 @@ class AvgPool3d(_AvgPool):
 
 
 class _LPPool(Module):
+    """Norms of windows: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    """
+
     _pool: Function
 
     def __init__(
@@ -370,13 +352,6 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """Norms of windows of signals: the sums of x**p to the power 1 / p.
 
-    Parameters
-    ----------
-    norm_type : float
-        The power p of the norm. It is not infinity.
-
-    Examples
-    --------
     >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
     tensor([[ 5., 10.]])
     """
@@ -387,13 +362,6 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """Norms of windows of images: the sums of x**p to the power 1 / p.
 
-    Parameters
-    ----------
-    norm_type : float
-        The power p of the norm. It is not infinity.
-
-    Examples
-    --------
     >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 4, 4))
     tensor([[[2., 2.],
              [2., 2.]]])
@@ -405,13 +373,6 @@ class LPPool2d(_LPPool):
 class LPPool3d(_LPPool):
     """Norms of windows of volumes: the sums of x**p to the power 1 / p.
 
-    Parameters
-    ----------
-    norm_type : float
-        The power p of the norm. It is not infinity.
-
-    Examples
-    --------
     >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 2, 2, 2))
     tensor([[[[2.8284]]]])
     """

@@ -350,6 +350,8 @@ freeze : bool
     Whether they are not trained.
 include_last_offset : bool
     Whether offsets end with the end of the last bag.
+mode : {"mean", "sum", "max"}
+    What becomes of the rows of a bag.
 num_embeddings : int
     The number of rows.
 padding_idx : int
@@ -382,6 +384,8 @@ p : float
     The power of the norm.
 positive : Tensor
     Vectors that should be near to them; the shapes broadcast.
+reduction : {"mean", "sum", "none"}
+    What is returned: the mean of the losses, their sum, or each of them.
 weight : Tensor
     A factor for each class; the mean is then divided by the sum of the factors.
 zero_infinity : bool
@@ -394,6 +398,8 @@ module : Module or None
     The module, or None in the place of one.
 name : str
     The name.
+prefix : str
+    How all paths begin.
 target : str
     The path.
 """,

@@ -195,6 +195,8 @@ def shared(name: str, _annotation: str, default: str, module: str) -> str:
 def _ending(default: str) -> str:
     if not default:
         return ""
+    if default[0] == "'":
+        default = f'"{default[1:-1]}"'
     return ", optional" if default == "None" else f", default {default}"
 
 

@@ -30,7 +30,7 @@ def _member(family: Callable[[int], Function], dims: int, own: str) -> Function:
     for each in (inner, function):
         each.__name__ = each.__qualname__ = name
         each.__doc__ = of_member(own, family.__doc__, name)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 __all__ = ["members"]

@@ -18,22 +18,27 @@ from tapegrad.torch.nn.parameter import Parameter
 # --- Activations --------------------------------------------------------------------------------
 
 
-class ReLU(Module):
+class _Inplace(Module):
+    """A unit that can write into its argument."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        words = super().extra_repr(), "inplace=True" if self.inplace else ""
+        return ", ".join(filter(None, words))
+
+
+class ReLU(_Inplace):
     """The maximum of 0 and each element.
 
     >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return functional.relu(input, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class Tanh(Module):
@@ -65,15 +70,14 @@ class Softmax(Module):
     tensor([0.5000, 0.5000])
     """
 
+    _in_repr = ("dim",)
+
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class LogSoftmax(Module):
@@ -91,22 +95,14 @@ class LogSoftmax(Module):
     tensor([-0.6931, -0.6931])
     """
 
+    _in_repr = ("dim",)
+
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.log_softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-def _with_inplace(words: str, inplace: bool) -> str:
-    """The `extra_repr` of a module that can write into its argument."""
-    if not inplace:
-        return words
-    return f"{words}, inplace=True" if words else "inplace=True"
 
 
 def _renamed(word: str) -> None:
@@ -115,16 +111,6 @@ def _renamed(word: str) -> None:
 
 
 # --- Units that can write into their argument ---------------------------------------------------
-
-
-class _Inplace(Module):
-    """A unit without parameters but for `inplace`."""
-
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
 
 class SELU(_Inplace):
@@ -137,9 +123,6 @@ class SELU(_Inplace):
     def forward(self, input: Tensor) -> Tensor:
         return functional.selu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
-
 
 class SiLU(_Inplace):
     """The unit `x * sigmoid(x)`.
@@ -150,9 +133,6 @@ class SiLU(_Inplace):
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.silu(input, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
 
 
 class Mish(_Inplace):
@@ -165,9 +145,6 @@ class Mish(_Inplace):
     def forward(self, input: Tensor) -> Tensor:
         return functional.mish(input, inplace=self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
-
 
 class Hardsigmoid(_Inplace):
     """The unit `x / 6 + 1 / 2`, clamped to 0 and 1.
@@ -175,6 +152,8 @@ class Hardsigmoid(_Inplace):
     >>> torch.nn.Hardsigmoid()(torch.tensor([-1.0, 4.0]))
     tensor([0.3333, 1.0000])
     """
+
+    extra_repr = Module.extra_repr  # PyTorch's shows nothing
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.hardsigmoid(input, self.inplace)
@@ -187,49 +166,47 @@ class Hardswish(_Inplace):
     tensor([-0.3333,  4.0000])
     """
 
+    extra_repr = Module.extra_repr  # PyTorch's shows nothing
+
     def forward(self, input: Tensor) -> Tensor:
         return functional.hardswish(input, self.inplace)
 
 
-class ELU(Module):
+class ELU(_Inplace):
     """The unit x, and `alpha * (exp(x) - 1)` below 0.
 
     >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
 
+    _in_repr = ("alpha",)
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.alpha = alpha
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace(f"alpha={self.alpha}", self.inplace)
 
-
-class CELU(Module):
+class CELU(_Inplace):
     """The unit x, and `alpha * (exp(x / alpha) - 1)` below 0.
 
     >>> torch.nn.CELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
 
+    _in_repr = ("alpha",)
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.alpha = alpha
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.celu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace(f"alpha={self.alpha}", self.inplace)
 
-
-class LeakyReLU(Module):
+class LeakyReLU(_Inplace):
     """The unit x, and `negative_slope * x` below 0.
 
     Parameters
@@ -243,19 +220,17 @@ class LeakyReLU(Module):
     tensor([-0.0100,  2.0000])
     """
 
+    _in_repr = ("negative_slope",)
+
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.negative_slope = negative_slope
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.leaky_relu(input, self.negative_slope, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace(f"negative_slope={self.negative_slope}", self.inplace)
 
-
-class RReLU(Module):
+class RReLU(_Inplace):
     """The unit x with a slope below 0 that is drawn while training, else their mean.
 
     Parameters
@@ -271,22 +246,20 @@ class RReLU(Module):
     tensor([-0.5000,  2.0000])
     """
 
+    _in_repr = ("lower", "upper")
+
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.lower = lower
         self.upper = upper
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
 
-
-class Hardtanh(Module):
+class Hardtanh(_Inplace):
     """The unit x, clamped.
 
     Parameters
@@ -311,6 +284,8 @@ class Hardtanh(Module):
     tensor([-1.0000,  0.5000])
     """
 
+    _in_repr = ("min_val", "max_val")
+
     def __init__(
         self,
         min_val: float = -1.0,
@@ -319,7 +294,7 @@ class Hardtanh(Module):
         min_value: float | None = None,
         max_value: float | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(inplace)
         if min_value is not None:
             _renamed("min")
             min_val = min_value
@@ -328,7 +303,6 @@ class Hardtanh(Module):
             max_val = max_value
         self.min_val = min_val
         self.max_val = max_val
-        self.inplace = inplace
         if self.max_val <= self.min_val:
             raise AssertionError(
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
@@ -336,9 +310,6 @@ class Hardtanh(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
 
 
 class ReLU6(Hardtanh):
@@ -348,14 +319,13 @@ class ReLU6(Hardtanh):
     tensor([0., 6.])
     """
 
+    _in_repr = ()
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
 
-
-class Threshold(Module):
+class Threshold(_Inplace):
     """The unit x above a threshold, else a value.
 
     Parameters
@@ -369,17 +339,15 @@ class Threshold(Module):
     tensor([0., 2.])
     """
 
+    _in_repr = ("threshold", "value")
+
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.threshold = threshold
         self.value = value
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _with_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
 
 
 # --- Units that always make a new tensor --------------------------------------------------------
@@ -424,15 +392,14 @@ class GLU(Module):
     tensor([0.5000, 1.0000])
     """
 
+    _in_repr = ("dim",)
+
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Hardshrink(Module):
@@ -501,6 +468,8 @@ class Softplus(Module):
     tensor([0.3133, 2.1269])
     """
 
+    _in_repr = ("beta", "threshold")
+
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
@@ -508,9 +477,6 @@ class Softplus(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class LogSigmoid(Module):
@@ -553,15 +519,14 @@ class Softmin(Module):
     tensor([0.5000, 0.5000])
     """
 
+    _in_repr = ("dim",)
+
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.softmin(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmax2d(Module):
@@ -597,6 +562,8 @@ class PReLU(Module):
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """
 
+    _in_repr = ("num_parameters",)
+
     def __init__(
         self,
         num_parameters: int = 1,
@@ -618,9 +585,6 @@ class PReLU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
 
 
 __all__ = [

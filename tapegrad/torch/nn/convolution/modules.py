@@ -215,9 +215,7 @@ class _Conv(_ConvNd):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
-        return self._function(  # type: ignore[no-any-return]
-            x, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return self._function(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
         """The input padded by the padding mode, and the zeros that the convolution adds."""
@@ -406,6 +404,8 @@ class Unfold(Module):
     torch.Size([4, 4])
     """
 
+    _in_repr = ("kernel_size", "dilation", "padding", "stride")
+
     def __init__(
         self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
     ) -> None:
@@ -418,12 +418,6 @@ class Unfold(Module):
     def forward(self, input: Tensor) -> Tensor:
         made: Tensor = unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
         return made
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-            f"stride={self.stride}"
-        )
 
 
 class Fold(Module):
@@ -443,6 +437,8 @@ class Fold(Module):
              [2., 4., 2.],
              [1., 2., 1.]]])
     """
+
+    _in_repr = ("output_size", "kernel_size", "dilation", "padding", "stride")
 
     def __init__(
         self,
@@ -464,12 +460,6 @@ class Fold(Module):
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
         )
         return made
-
-    def extra_repr(self) -> str:
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
-            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
 
 
 Device = device | str | None

@@ -373,8 +373,6 @@ def embedding_bag(
         The numbers of rows, int64 or int32: (bags, length), or all bags in one row.
     offsets : Tensor, optional
         Where each bag begins in `input`, if that is one row.
-    mode : {"mean", "sum", "max"}, default "mean"
-        What becomes of the rows of a bag.
     per_sample_weights : Tensor, optional
         Factors of the rows, in the shape of `input`, for sums alone.
     include_last_offset : bool, default False

@@ -169,8 +169,6 @@ class EmbeddingBag(_Table):
 
     Parameters
     ----------
-    mode : {"mean", "sum", "max"}, default "mean"
-        What becomes of the rows of a bag.
     padding_idx : int, optional
         A row that no bag counts, and that starts as zeros.
 
@@ -267,8 +265,6 @@ class EmbeddingBag(_Table):
 
         Parameters
         ----------
-        mode : {"mean", "sum", "max"}, default "mean"
-            What becomes of the rows of a bag.
         padding_idx : int, optional
             A row that no bag counts, and that starts as zeros.
 

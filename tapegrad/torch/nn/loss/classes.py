@@ -121,8 +121,6 @@ def nll_loss(
         Logarithms of probabilities, (n, classes, ...) or (classes,).
     target : Tensor
         The classes, (n, ...) or (), of int64 or uint8.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -235,8 +233,6 @@ def cross_entropy(
     target : Tensor
         The classes, (n, ...) or (), of int64 or uint8; or probabilities of them, floating-point
         numbers of the shape of `input`.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------

@@ -67,8 +67,6 @@ def mse_loss(
 
     Parameters
     ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     weight : Tensor, optional
         Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
 
@@ -117,8 +115,6 @@ def l1_loss(
 
     Parameters
     ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     weight : Tensor, optional
         Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
 
@@ -163,8 +159,6 @@ def smooth_l1_loss(
 
     Parameters
     ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     beta : float, default 1.0
         Where the one form passes into the other.
 
@@ -207,8 +201,6 @@ def huber_loss(
 
     Parameters
     ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     delta : float, default 1.0
         Where the one form passes into the other.
     weight : Tensor, optional

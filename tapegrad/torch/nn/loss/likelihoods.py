@@ -44,8 +44,6 @@ def poisson_nll_loss(
         Add Stirling's formula for the constant, where `target` is above 1.
     eps : float, default 1e-08
         Added to the mean in the logarithm, where `input` is the mean.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -92,8 +90,6 @@ def gaussian_nll_loss(
         The variances: of the shape of `input`, or with a last dimension of 1 or none.
     eps : float, default 1e-06
         The least variance that counts; the derivative is that of `var` itself.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------

@@ -100,8 +100,6 @@ def margin_ranking_loss(
         Scores of the second; the shapes broadcast.
     target : Tensor
         1 where the first should rank higher, -1 where the second should.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -146,8 +144,6 @@ def hinge_embedding_loss(
         Distances, of any shape.
     target : Tensor
         1 or -1 for each of them; the shapes broadcast.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -194,8 +190,6 @@ def cosine_embedding_loss(
         1 or -1 for each pair: (n,) or ().
     margin : float, default 0
         The largest cosine of unlike vectors that costs nothing.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -274,11 +268,6 @@ def triplet_margin_loss(
 ) -> Any:
     """Losses `max(0, margin + |anchor - positive| - |anchor - negative|)`, of norms.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
     Returns
     -------
     Tensor
@@ -324,8 +313,6 @@ def triplet_margin_with_distance_loss(
     ----------
     distance_function : callable, optional
         The distances of two tensors of vectors; `pairwise_distance` unless given.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -450,8 +437,6 @@ def multi_margin_loss(
         The power.
     weight : Tensor, optional
         A factor for each class.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -519,8 +504,6 @@ def multilabel_margin_loss(
         Scores, (n, classes) or (classes,).
     target : Tensor
         Of the shape of `input`, of int64: the classes, up to the first -1.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -564,8 +547,6 @@ def soft_margin_loss(
         Scores, of any shape.
     target : Tensor
         1 or -1 for each; it may not require grad.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -615,8 +596,6 @@ def multilabel_soft_margin_loss(
         0 or 1 for each.
     weight : Tensor, optional
         A factor for each class.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------

@@ -43,13 +43,6 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """Squares of `input - target`, and their mean or sum.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
     tensor(2.5000)
     """
@@ -61,13 +54,6 @@ class MSELoss(_Loss):
 class L1Loss(_Loss):
     """Absolute values of `input - target`, and their mean or sum.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
     tensor(1.5000)
     """
@@ -81,8 +67,6 @@ class SmoothL1Loss(_Loss):
 
     Parameters
     ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     beta : float, default 1.0
         Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
 
@@ -111,8 +95,6 @@ class HuberLoss(_Loss):
 
     Parameters
     ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     delta : float, default 1.0
         Where the one form passes into the other; see `nn.functional.huber_loss`.
 
@@ -167,13 +149,6 @@ class KLDivLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """The negative logarithms of the probabilities of given classes.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> loss = torch.nn.NLLLoss()
     >>> loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
     tensor(0.3000)
@@ -203,13 +178,6 @@ class NLLLoss(_WeightedLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy of logits with classes, or with probabilities of classes.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> loss = torch.nn.CrossEntropyLoss()
     >>> loss(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
     tensor(0.4100)
@@ -246,8 +214,6 @@ class BCELoss(_WeightedLoss):
     ----------
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
@@ -268,8 +234,6 @@ class BCEWithLogitsLoss(_Loss):
     ----------
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     pos_weight : Tensor, optional
         Factors of the part of the loss that the target multiplies, which broadcast.
 
@@ -307,13 +271,6 @@ class BCEWithLogitsLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """Which of two ranks higher.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> loss = torch.nn.MarginRankingLoss()
     >>> loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
     tensor(1.)
@@ -338,13 +295,6 @@ class MarginRankingLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """Distances, which should be small where the target is 1, and large where it is -1.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
@@ -372,8 +322,6 @@ class CosineEmbeddingLoss(_Loss):
     ----------
     margin : float, default 0.0
         The largest cosine of unlike vectors that costs nothing.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
@@ -400,11 +348,6 @@ class CosineEmbeddingLoss(_Loss):
 
 class TripletMarginLoss(_Loss):
     """Vectors that should be nearer to a positive than to a negative.
-
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Raises
     ------
@@ -455,8 +398,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     ----------
     distance_function : callable, optional
         The distances of two tensors of vectors; `PairwiseDistance()` unless given.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Raises
     ------
@@ -513,8 +454,6 @@ class MultiMarginLoss(_WeightedLoss):
         The power.
     weight : Tensor, optional
         A factor for each class.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Raises
     ------
@@ -561,11 +500,6 @@ class MultiMarginLoss(_WeightedLoss):
 class MultiLabelMarginLoss(_Loss):
     """How far scores of other classes come within a margin of 1 of those of several classes.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
     See Also
     --------
     tapegrad.torch.nn.functional.multilabel_margin_loss : The same as a function.
@@ -587,8 +521,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     ----------
     weight : Tensor, optional
         A factor for each class.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     See Also
     --------
@@ -610,13 +542,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class SoftMarginLoss(_Loss):
     """Losses `log(1 + exp(-target * input))` of two classes, 1 and -1.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
-
-    Examples
-    --------
     >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]))
     tensor(1.4100)
     """
@@ -639,8 +564,6 @@ class PoissonNLLLoss(_Loss):
         Add Stirling's formula for the constant, where the target is above 1.
     eps : float, default 1e-08
         Added to the mean in the logarithm, where inputs are means.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------
@@ -680,8 +603,6 @@ class GaussianNLLLoss(_Loss):
     ----------
     eps : float, default 1e-06
         The least variance that counts.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Examples
     --------

@@ -119,8 +119,6 @@ def binary_cross_entropy(
         What they should be, of the same shape and dtype.
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
 
     Returns
     -------
@@ -176,8 +174,6 @@ def binary_cross_entropy_with_logits(
         Probabilities, of the same shape.
     weight : Tensor, optional
         Factors of the losses, which broadcast.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, their sum, or each of them.
     pos_weight : Tensor, optional
         Factors of the part of the loss that `target` multiplies, which broadcast.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
@@ -74,6 +74,7 @@ class Module(Calls, State, Walks):
     """
 
     dump_patches = False
+    _in_repr: ClassVar[tuple[str, ...]] = ()  # the attributes that `extra_repr` shows
     call_super_init = False  # whether __init__ goes on to the next class, with the arguments
 
     if TYPE_CHECKING:  # what `Walks` finds, which knows no Module
@@ -397,7 +398,7 @@ class Module(Calls, State, Walks):
         str
             The settings, without the name of the class.
         """
-        return ""
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._in_repr)
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -175,8 +175,6 @@ class State(Tables):
             The older form of the following, with a warning.
         destination : mapping, optional
             Where they are put; a new one unless given.
-        prefix : str, default ""
-            How all paths begin.
         keep_vars : bool, default False
             Give the tensors themselves, not detached ones.
 

@@ -121,8 +121,6 @@ class Walks(Tables):
         ----------
         memo : set, optional
             The modules that are left out.
-        prefix : str, default ""
-            How all paths begin.
 
         Yields
         ------
@@ -196,11 +194,6 @@ class Walks(Tables):
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters of this module and those below it, with their paths.
 
-        Parameters
-        ----------
-        prefix : str, default ""
-            How all paths begin.
-
         Yields
         ------
         tuple
@@ -224,11 +217,6 @@ class Walks(Tables):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers of this module and those below it, with their paths.
-
-        Parameters
-        ----------
-        prefix : str, default ""
-            How all paths begin.
 
         Yields
         ------

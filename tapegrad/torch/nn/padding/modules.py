@@ -38,6 +38,8 @@ class _Padding(Module):
 
 
 class _Constant(_Padding):
+    _in_repr = ("padding", "value")
+    extra_repr = Module.extra_repr
     mode = "constant"
 
     def __init__(self, padding: int | Iterable[int], value: float) -> None:
@@ -47,8 +49,12 @@ class _Constant(_Padding):
     def forward(self, input: Tensor) -> Tensor:
         return pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
+
+class _Zeros(_Constant):
+    extra_repr = _Padding.extra_repr
+
+    def __init__(self, padding: int | Iterable[int]) -> None:
+        super().__init__(padding, 0.0)
 
 
 class ConstantPad1d(_Constant):
@@ -82,21 +88,15 @@ class ConstantPad3d(_Constant):
     spatial = 3
 
 
-class ZeroPad1d(ConstantPad1d):
+class ZeroPad1d(_Zeros, ConstantPad1d):
     """Zeros before and after the last dimension.
 
     >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
     tensor([[0., 1., 2., 0.]])
     """
 
-    def __init__(self, padding: int | Iterable[int]) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad2d(_Zeros, ConstantPad2d):
     """Zeros around images.
 
     >>> torch.nn.ZeroPad2d(1)(torch.tensor([[[1.0, 2.0]]]))
@@ -105,25 +105,13 @@ class ZeroPad2d(ConstantPad2d):
              [0., 0., 0., 0.]]])
     """
 
-    def __init__(self, padding: int | Iterable[int]) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_Zeros, ConstantPad3d):
     """Zeros around volumes.
 
     >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
-
-    def __init__(self, padding: int | Iterable[int]) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ReflectionPad1d(_Padding):

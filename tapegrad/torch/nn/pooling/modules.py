@@ -19,6 +19,7 @@ from tapegrad.torch.nn.pooling import maxima as _max_pooling
 
 
 class _MaxPool(Module):
+    _in_repr = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
     _pool: Function
 
     def __init__(
@@ -47,12 +48,6 @@ class _MaxPool(Module):
             self.dilation,
             ceil_mode=self.ceil_mode,
             return_indices=self.return_indices,
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
         )
 
 
@@ -96,6 +91,7 @@ class _MaxUnpool(Module):
         The padding of the pooling.
     """
 
+    _in_repr = ("kernel_size", "stride", "padding")
     _dims: int
     _unpool: Function
 
@@ -113,9 +109,6 @@ class _MaxUnpool(Module):
         return self._unpool(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
@@ -223,6 +216,8 @@ class AvgPool1d(Module):
     tensor([[2., 6.]])
     """
 
+    _in_repr = ("kernel_size", "stride", "padding")
+
     def __init__(
         self,
         kernel_size: Sizes,
@@ -244,11 +239,9 @@ class AvgPool1d(Module):
             *(self.ceil_mode, self.count_include_pad),
         )
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class _AvgPool(Module):
+    _in_repr = ("kernel_size", "stride", "padding")
     _pool: Function
 
     def __init__(
@@ -273,9 +266,6 @@ class _AvgPool(Module):
             *(input, self.kernel_size, self.stride, self.padding),
             *(self.ceil_mode, self.count_include_pad, self.divisor_override),
         )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool2d(_AvgPool):
@@ -322,6 +312,7 @@ class _LPPool(Module):
         The power p of the norm. It is not infinity.
     """
 
+    _in_repr = ("norm_type", "kernel_size", "stride", "ceil_mode")
     _pool: Function
 
     def __init__(
@@ -340,12 +331,6 @@ class _LPPool(Module):
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
         )
 
 
@@ -384,6 +369,7 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveAvgPool(Module):
+    _in_repr = ("output_size",)
     _pool: Function
 
     def __init__(self, output_size: Sizes) -> None:
@@ -392,9 +378,6 @@ class _AdaptiveAvgPool(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
@@ -435,6 +418,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 
 
 class _AdaptiveMaxPool(Module):
+    _in_repr = ("output_size",)
     _pool: Function
 
     def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:
@@ -444,9 +428,6 @@ class _AdaptiveMaxPool(Module):
 
     def forward(self, input: Tensor) -> Any:
         return self._pool(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):

@@ -129,11 +129,11 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh_(input: Tensor) -> Tensor:
     """`acosh`, written into this tensor's own memory."""
 def adaptive_avg_pool1d(input: Tensor, output_size: _Sizes) -> Tensor:
-    """Means over windows of signals, such that there are `output_size` of them."""
+    """Means over windows of signals, such that the result has the size `output_size`."""
 def adaptive_max_pool1d(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over `output_size` windows of signals, and where they are."""
+    """Maxima over windows of signals, such that there are `output_size`, and where they are."""
 def add(
     input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
 ) -> Tensor:

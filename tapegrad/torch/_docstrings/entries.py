@@ -1,7 +1,8 @@
 """Entries of sections Parameters that several docstrings of a room share, without the defaults.
 
 A room is a package or module of `tapegrad.torch`; the nearest one counts. A docstring that means
-something else has an entry of its own.
+something else has an entry of its own. `->` and an annotation: the section Returns of functions
+with it.
 """
 
 from __future__ import annotations
@@ -308,6 +309,10 @@ num_layers : int
     How many copies of the layer.
 """,
     "nn.containers": """
+-> Any : object
+    The value.
+-> KeysView[str] : dict_keys
+    The names, in order.
 index : int
     The place.
 modules : iterable
@@ -334,6 +339,8 @@ x2 : Tensor
     Others; the shapes broadcast.
 """,
     "nn.dropout": """
+-> Any : Tensor
+    Of the shape of `input`.
 inplace : bool
     Write into the argument, which is returned.
 input : Tensor
@@ -358,6 +365,8 @@ padding_idx : int
     A row that gets no gradient, and starts as zeros.
 """,
     "nn.init": """
+-> Tensor : Tensor
+    The tensor itself.
 a : float
     The least number.
 mean : float
@@ -366,6 +375,8 @@ std : float
     The standard deviation.
 """,
     "nn.loss": """
+-> Any : Tensor
+    A number, or with `reduction="none"` the losses in the shape of `input`.
 anchor : Tensor
     Vectors along the last dimension.
 blank : int
@@ -392,6 +403,10 @@ zero_infinity : bool
     Count an infinite loss, of a target too long for its sequence, as 0.
 """,
     "nn.module": """
+-> Handle : Handle
+    Its `remove()` ends that.
+-> Self : Module
+    Itself.
 hook : callable
     What is called; it may return other gradients for the inputs.
 module : Module or None
@@ -403,7 +418,13 @@ prefix : str
 target : str
     The path.
 """,
+    "nn.module.global_hooks": """
+hook : callable
+    What is called.
+""",
     "nn.native": """
+-> Any : Tensor
+    Of the shape and dtype of the input.
 bias : Tensor or None
     The terms.
 input : Tensor
@@ -416,6 +437,8 @@ weight : Tensor or None
     The factors.
 """,
     "nn.normalization": """
+-> Any : Tensor
+    Of the shape and dtype of `input`.
 bias : bool
     Whether there is a bias, if `affine`.
 input : Tensor
@@ -464,6 +487,8 @@ padding : int or tuple of int
     "nn.recurrent": """
 **kwargs : object
     The same by name.
+-> PackedSequence : PackedSequence
+    The sequences.
 batch_first : bool
     Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
 bias : bool
@@ -482,6 +507,8 @@ sequences : iterable of Tensor
     The sequences, each (length, ...).
 """,
     "nn.upsampling": """
+-> Any : Tensor
+    Of shape `(n, channels, *size)`.
 downscale_factor : int
     The factor r.
 groups : int
@@ -494,6 +521,8 @@ upscale_factor : int
     The factor r.
 """,
     "nn.utils": """
+-> _M : Module
+    The module itself.
 bn : Module
     The batch normalization.
 bn_b : Tensor or None
@@ -522,6 +551,10 @@ transpose : bool
     Whether the convolution is a transposed one.
 unsafe : bool
     Let the shape and the dtype change.
+""",
+    "nn.utils.prune": """
+-> Any : Module
+    The module itself.
 """,
     "optim": """
 capturable : bool

@@ -174,7 +174,7 @@ VARIANTS = {
 }
 
 
-_ENTRY = re.compile(r"^(\S+) : (.*)\n((?:    .*\n?)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^(-> .+?|\S+) : (.*)\n((?:    .*\n?)+)", re.MULTILINE)
 _TABLES = {
     room: {name: (kind, meaning.rstrip()) for name, kind, meaning in _ENTRY.findall(text)}
     for room, text in ENTRIES.items()
@@ -190,6 +190,11 @@ def shared(name: str, _annotation: str, default: str, module: str) -> str:
             return f"{name} : {kind}{_ending(default)}\n{meaning}"
         room = room.rpartition(".")[0]
     return ""
+
+
+def shared_result(annotation: str, module: str) -> str:
+    """The section Returns that the room of a module has for an annotation, or empty."""
+    return shared(f"-> {annotation}", annotation, "", module).partition(" : ")[2]
 
 
 def _ending(default: str) -> str:
@@ -212,4 +217,4 @@ def described(name: str, annotation: str, default: str, module: str) -> str:
     return f"{name} : {kind}\n    {meaning}"
 
 
-__all__ = ["described", "shared"]
+__all__ = ["described", "shared", "shared_result"]

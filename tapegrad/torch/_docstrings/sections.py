@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from tapegrad.torch._docstrings.dimensions import filled
-from tapegrad.torch._docstrings.parameters import described, shared
+from tapegrad.torch._docstrings.parameters import described, shared, shared_result
 
 _OF_ONE = """\
 {summary}
@@ -311,6 +311,9 @@ def _returns(
     known = {name for name, *_ in names}
     if kind == "None":
         return ""
+    of_room = shared_result(kind, function.__module__)
+    if of_room:
+        return of_room
     if kind == "bool":
         return "bool\n    Whether it is so."
     if several or kind == "Cut":
@@ -378,6 +381,11 @@ def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> s
     for family in _families(member):
         text = of_member(text, family, member.__name__)
     head, sections = _parts(_cleaned(text))
+    if isinstance(member, FunctionType) and "Returns" not in sections:
+        kind = str(member.__annotations__.get("return"))
+        returned = shared_result(kind, member.__module__)
+        if returned:
+            sections["Returns"] = returned
     if not sections:
         return str(text)
     names = [] if signature is None else _signature(signature)

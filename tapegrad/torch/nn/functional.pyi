@@ -24,7 +24,7 @@ _Sizes: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
 
 def adaptive_avg_pool1d(input: Tensor, output_size: _Sizes) -> Tensor:
-    """Means over windows of signals, such that there are `output_size` of them."""
+    """Means over windows of signals, such that the result has the size `output_size`."""
 def adaptive_avg_pool2d(input: Tensor, output_size: _Sizes) -> Tensor:
     """Means over windows of images, such that the result has the size `output_size`."""
 def adaptive_avg_pool3d(input: Tensor, output_size: _Sizes) -> Tensor:
@@ -37,11 +37,11 @@ def adaptive_max_pool1d(
 def adaptive_max_pool1d(
     input: Tensor, output_size: Any, *, return_indices: Literal[True]
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of signals, such that there are `output_size` of them."""
+    """Maxima over windows of signals, such that the result has the size `output_size`."""
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over `output_size` windows of signals, and where they are."""
+    """Maxima over windows of signals, such that there are `output_size`, and where they are."""
 @overload
 def adaptive_max_pool2d(
     input: Tensor, output_size: Any, return_indices: Literal[False] = False

@@ -94,11 +94,6 @@ def uniform_(
     b : float, default 1.0
         The bound above.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
     Examples
     --------
     >>> x = torch.nn.init.uniform_(torch.empty(100), 2.0, 3.0)
@@ -114,13 +109,6 @@ def normal_(
 ) -> Tensor:
     """Fill with numbers from a normal distribution.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Examples
-    --------
     >>> torch.nn.init.normal_(torch.empty(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -136,11 +124,6 @@ def constant_(tensor: Tensor, val: Value) -> Tensor:
     val : float
         The value.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
     Examples
     --------
     >>> torch.nn.init.constant_(torch.empty(2), 3.0)
@@ -152,13 +135,6 @@ def constant_(tensor: Tensor, val: Value) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Examples
-    --------
     >>> torch.nn.init.zeros_(torch.empty(2))
     tensor([0., 0.])
     """
@@ -168,13 +144,6 @@ def zeros_(tensor: Tensor) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Examples
-    --------
     >>> torch.nn.init.ones_(torch.empty(2))
     tensor([1., 1.])
     """
@@ -188,11 +157,6 @@ def eye_(tensor: Tensor) -> Tensor:
     ----------
     tensor : Tensor
         What is filled, of two dimensions.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
 
     Raises
     ------
@@ -219,11 +183,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         What is filled: (out channels, in channels / groups, ...), of three to five dimensions.
     groups : int, default 1
         Those of the convolution.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
 
     Raises
     ------
@@ -259,11 +218,6 @@ def xavier_uniform_(
 ) -> Tensor:
     """Fill with uniform numbers that keep the variance from layer to layer.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
     Raises
     ------
     ValueError
@@ -287,11 +241,6 @@ def xavier_normal_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with normal numbers that keep the variance from layer to layer.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
 
     Raises
     ------
@@ -484,11 +433,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         What is filled; of more than two dimensions, a matrix of the first one and all others
         together.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
     Raises
     ------
     ValueError
@@ -530,11 +474,6 @@ def sparse_(
         The share.
     std : float, default 0.01
         The standard deviation of the others.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
 
     Raises
     ------

@@ -357,11 +357,6 @@ def batch_norm(
     bias : Tensor or None
         A term for each channel.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of the input.
-
     Examples
     --------
     >>> x = torch.tensor([[1.0], [3.0]])
@@ -399,11 +394,6 @@ def instance_norm(
     use_input_stats : bool
         Normalize by the statistics of the input, towards which the running ones move, in place.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of the input.
-
     Examples
     --------
     >>> x = torch.tensor([[[1.0, 3.0]]])
@@ -434,11 +424,6 @@ def group_norm(
         A factor for each channel.
     bias : Tensor, optional
         A term for each channel.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of the input.
 
     Examples
     --------
@@ -471,11 +456,6 @@ def layer_norm(
         The terms.
     cudnn_enable : bool, default True
         Changes nothing: CUDA's kernels are meant.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of the input.
 
     Examples
     --------

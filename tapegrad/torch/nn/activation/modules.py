@@ -63,24 +63,26 @@ class Sigmoid(Module):
         return functional.sigmoid(input)
 
 
-class Softmax(Module):
+class _AlongDim(Module):
+    _in_repr = "dim"
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+
+class Softmax(_AlongDim):
     """Exponentials divided by their sum along a dimension.
 
     >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
 
-    _in_repr = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return functional.softmax(input, self.dim)
 
 
-class LogSoftmax(Module):
+class LogSoftmax(_AlongDim):
     """The logarithm of Softmax, without its rounding.
 
     Parameters
@@ -94,12 +96,6 @@ class LogSoftmax(Module):
     >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([-0.6931, -0.6931])
     """
-
-    _in_repr = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.log_softmax(input, self.dim)
@@ -179,7 +175,7 @@ class ELU(_Inplace):
     tensor([-0.6321,  2.0000])
     """
 
-    _in_repr = ("alpha",)
+    _in_repr = "alpha"
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -196,7 +192,7 @@ class CELU(_Inplace):
     tensor([-0.6321,  2.0000])
     """
 
-    _in_repr = ("alpha",)
+    _in_repr = "alpha"
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -220,7 +216,7 @@ class LeakyReLU(_Inplace):
     tensor([-0.0100,  2.0000])
     """
 
-    _in_repr = ("negative_slope",)
+    _in_repr = "negative_slope"
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -246,7 +242,7 @@ class RReLU(_Inplace):
     tensor([-0.5000,  2.0000])
     """
 
-    _in_repr = ("lower", "upper")
+    _in_repr = "lower upper"
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -284,7 +280,7 @@ class Hardtanh(_Inplace):
     tensor([-1.0000,  0.5000])
     """
 
-    _in_repr = ("min_val", "max_val")
+    _in_repr = "min_val max_val"
 
     def __init__(
         self,
@@ -319,7 +315,7 @@ class ReLU6(Hardtanh):
     tensor([0., 6.])
     """
 
-    _in_repr = ()
+    _in_repr = ""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -339,7 +335,7 @@ class Threshold(_Inplace):
     tensor([0., 2.])
     """
 
-    _in_repr = ("threshold", "value")
+    _in_repr = "threshold value"
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -392,7 +388,7 @@ class GLU(Module):
     tensor([0.5000, 1.0000])
     """
 
-    _in_repr = ("dim",)
+    _in_repr = "dim"
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -402,7 +398,16 @@ class GLU(Module):
         return functional.glu(input, self.dim)
 
 
-class Hardshrink(Module):
+class _Shrink(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Hardshrink(_Shrink):
     """The unit x, but 0 where `|x|` is at most `lambd`.
 
     Parameters
@@ -416,18 +421,11 @@ class Hardshrink(Module):
     tensor([0., 2.])
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return functional.hardshrink(input, self.lambd)
 
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
-
-class Softshrink(Module):
+class Softshrink(_Shrink):
     """The unit x, moved towards 0 by `lambd`.
 
     Parameters
@@ -441,15 +439,8 @@ class Softshrink(Module):
     tensor([0.0000, 1.5000])
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return functional.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
 
 
 class Softplus(Module):
@@ -468,7 +459,7 @@ class Softplus(Module):
     tensor([0.3133, 2.1269])
     """
 
-    _in_repr = ("beta", "threshold")
+    _in_repr = "beta threshold"
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -512,18 +503,12 @@ class Tanhshrink(Module):
         return functional.tanhshrink(input)
 
 
-class Softmin(Module):
+class Softmin(_AlongDim):
     """The softmax of -x along a dimension.
 
     >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
-
-    _in_repr = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.softmin(input, self.dim)
@@ -562,7 +547,7 @@ class PReLU(Module):
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """
 
-    _in_repr = ("num_parameters",)
+    _in_repr = "num_parameters"
 
     def __init__(
         self,

@@ -37,22 +37,54 @@ def _activation_of(given: Activation) -> Callable[[Any], Any]:
 
 
 class _Block(Module):
-    """Base of the layers of encoders and decoders."""
+    """Base of the layers of encoders and decoders.
 
-    def _add_feed_forward(
-        self, d_model: int, wide: int, dropout: float, bias: bool, dtype: dtype | None
+    Parameters
+    ----------
+    activation : {"relu", "gelu"} or callable, default relu
+        What stands between the two linear layers.
+
+    Raises
+    ------
+    RuntimeError
+        For another word as `activation`.
+    """
+
+    _attentions: tuple[str, ...] = ("self_attn",)
+    self_attn: MultiheadAttention
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
     ) -> None:
-        self.linear1: Linear = Linear(d_model, wide, bias=bias, dtype=dtype)
+        super().__init__()
+        require_cpu(device)
+        given: dict[str, Any] = {"bias": bias, "dtype": dtype}
+        for name in self._attentions:
+            attention = MultiheadAttention(
+                d_model, nhead, dropout=dropout, batch_first=batch_first, **given
+            )
+            setattr(self, name, attention)
+        self.linear1: Linear = Linear(d_model, dim_feedforward, **given)
         self.dropout: Dropout = Dropout(dropout)
-        self.linear2: Linear = Linear(wide, d_model, bias=bias, dtype=dtype)
-
-    def _add_norms(
-        self, count: int, d_model: int, eps: float, dropout: float, bias: bool, given: Any
-    ) -> None:
-        for place in range(1, count + 1):
-            setattr(self, f"norm{place}", LayerNorm(d_model, eps, bias=bias, dtype=given))
-        for place in range(1, count + 1):
+        self.linear2: Linear = Linear(dim_feedforward, d_model, **given)
+        self.norm_first = norm_first
+        parts = range(1, len(self._attentions) + 2)
+        for place in parts:
+            setattr(self, f"norm{place}", LayerNorm(d_model, layer_norm_eps, **given))
+        for place in parts:
             setattr(self, f"dropout{place}", Dropout(dropout))
+        self.activation = _activation_of(activation)
 
     def _wide(self, x: Any) -> Any:
         """The two linear layers."""
@@ -81,46 +113,10 @@ class _Block(Module):
 class TransformerEncoderLayer(_Block):
     """Attention of a sequence to itself, and two linear layers, each added to its input.
 
-    Parameters
-    ----------
-    activation : {"relu", "gelu"} or callable, default relu
-        What stands between the two linear layers.
-
-    Raises
-    ------
-    RuntimeError
-        For another word as `activation`.
-
-    Examples
-    --------
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.ones(5, 3, 4)).shape
     torch.Size([5, 3, 4])
     """
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: device | str | None = None,
-        dtype: dtype | None = None,
-    ) -> None:
-        super().__init__()
-        require_cpu(device)
-        self.self_attn: MultiheadAttention = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
-        )
-        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, dtype)
-        self.norm_first = norm_first
-        self._add_norms(2, d_model, layer_norm_eps, dropout, bias, dtype)
-        self.activation = _activation_of(activation)
 
     def forward(
         self,
@@ -151,51 +147,13 @@ class TransformerEncoderLayer(_Block):
 class TransformerDecoderLayer(_Block):
     """Attention of a sequence to itself and to a memory, and two linear layers.
 
-    Parameters
-    ----------
-    activation : {"relu", "gelu"} or callable, default relu
-        What stands between the two linear layers.
-
-    Raises
-    ------
-    RuntimeError
-        For another word as `activation`.
-
-    Examples
-    --------
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
     torch.Size([5, 3, 4])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: device | str | None = None,
-        dtype: dtype | None = None,
-    ) -> None:
-        super().__init__()
-        require_cpu(device)
-        options: dict[str, Any] = {
-            "dropout": dropout,
-            "batch_first": batch_first,
-            "bias": bias,
-            "dtype": dtype,
-        }
-        self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, **options)
-        self.multihead_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, **options)
-        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, dtype)
-        self.norm_first = norm_first
-        self._add_norms(3, d_model, layer_norm_eps, dropout, bias, dtype)
-        self.activation = _activation_of(activation)
+    _attentions = ("self_attn", "multihead_attn")
+    multihead_attn: MultiheadAttention
 
     def forward(
         self,

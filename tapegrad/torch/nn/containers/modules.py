@@ -357,13 +357,7 @@ class ModuleDict(Module):
         return found
 
     def keys(self) -> KeysView[str]:
-        """The names.
-
-        Returns
-        -------
-        dict_keys
-            The names, in order.
-        """
+        """The names."""
         return self._modules.keys()
 
     def values(self) -> ValuesView[Module]:

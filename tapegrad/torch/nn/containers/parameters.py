@@ -178,11 +178,6 @@ class ParameterDict(Module):
         ----------
         default : object, optional
             What is set.
-
-        Returns
-        -------
-        object
-            The value.
         """
         if key not in self:
             self[key] = default
@@ -195,11 +190,6 @@ class ParameterDict(Module):
 
     def pop(self, key: str) -> Any:
         """Remove a value and return it.
-
-        Returns
-        -------
-        object
-            The value.
 
         Raises
         ------
@@ -234,11 +224,6 @@ class ParameterDict(Module):
         ----------
         default : object, optional
             What is returned where there is none.
-
-        Returns
-        -------
-        object
-            The value.
         """
         if key not in self:
             return default
@@ -262,13 +247,7 @@ class ParameterDict(Module):
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> KeysView[str]:
-        """The names.
-
-        Returns
-        -------
-        dict_keys
-            The names, in order.
-        """
+        """The names."""
         return self._keys.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:

@@ -404,7 +404,7 @@ class Unfold(Module):
     torch.Size([4, 4])
     """
 
-    _in_repr = ("kernel_size", "dilation", "padding", "stride")
+    _in_repr = "kernel_size dilation padding stride"
 
     def __init__(
         self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
@@ -438,7 +438,7 @@ class Fold(Module):
              [1., 2., 1.]]])
     """
 
-    _in_repr = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    _in_repr = "output_size kernel_size dilation padding stride"
 
     def __init__(
         self,

@@ -25,11 +25,6 @@ def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each element 0 with probability p, else divided by 1 - p.
 
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -95,11 +90,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     input : Tensor
         Signals, (n, channels, length) or (channels, length).
 
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -131,11 +121,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     input : Tensor
         Images, (n, channels, height, width). Of three dimensions the second has the channels, with
         a warning.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
 
     Raises
     ------
@@ -170,11 +155,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ----------
     input : Tensor
         Volumes, (n, channels, depth, height, width) or without n. Others warn.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
 
     Raises
     ------
@@ -234,11 +214,6 @@ def alpha_dropout(
     Each element is set, with probability p, to the value that selu tends to far below 0; then all
     are scaled and shifted.
 
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -267,11 +242,6 @@ def feature_alpha_dropout(
     ----------
     input : Tensor
         Of shape (n, channels, ...).
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
 
     Raises
     ------

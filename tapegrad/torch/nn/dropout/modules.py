@@ -26,7 +26,7 @@ class _Dropping(Module):
         For a `p` outside of 0 and 1.
     """
 
-    _in_repr = ("p", "inplace")
+    _in_repr = "p inplace"
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

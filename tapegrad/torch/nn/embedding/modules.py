@@ -50,6 +50,14 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
+    def _shown(self, *names: str) -> str:
+        """The sizes, and of these settings those that are not usual."""
+        usual = {"norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        settings = {name: getattr(self, name) for name in names}
+        words += [f"{n}={value}" for n, value in settings.items() if value != usual.get(n)]
+        return ", ".join(words)
+
 
 def _shape_of(embeddings: Tensor) -> tuple[int, int]:
     if embeddings.ndim != 2:
@@ -114,20 +122,7 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        usual = {
-            "padding_idx": None,
-            "max_norm": None,
-            "norm_type": 2,
-            "scale_grad_by_freq": False,
-            "sparse": False,
-        }
-        words += [
-            f"{name}={getattr(self, name)}"
-            for name, value in usual.items()
-            if getattr(self, name) != value
-        ]
-        return ", ".join(words)
+        return self._shown("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
     @classmethod
     def from_pretrained(
@@ -235,18 +230,10 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        for name, usual in (
-            ("max_norm", None),
-            ("norm_type", 2),
-            ("scale_grad_by_freq", False),
-        ):
-            if getattr(self, name) != usual:
-                words.append(f"{name}={getattr(self, name)}")
-        words.append(f"mode={self.mode!r}")
-        if self.padding_idx is not None:
-            words.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(words)
+        words = (
+            self._shown("max_norm", "norm_type", "scale_grad_by_freq") + f", mode={self.mode!r}"
+        )
+        return words if self.padding_idx is None else f"{words}, padding_idx={self.padding_idx}"
 
     @classmethod
     def from_pretrained(

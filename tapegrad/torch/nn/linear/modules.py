@@ -120,7 +120,7 @@ class Flatten(Module):
     torch.Size([2, 12])
     """
 
-    _in_repr = ("start_dim", "end_dim")
+    _in_repr = "start_dim end_dim"
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ class Unflatten(Module):
     torch.Size([4, 2, 3])
     """
 
-    _in_repr = ("dim", "unflattened_size")
+    _in_repr = "dim unflattened_size"
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()

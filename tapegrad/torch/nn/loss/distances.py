@@ -70,11 +70,6 @@ def mse_loss(
     weight : Tensor, optional
         Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
 
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -118,11 +113,6 @@ def l1_loss(
     weight : Tensor, optional
         Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
 
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -162,11 +152,6 @@ def smooth_l1_loss(
     beta : float, default 1.0
         Where the one form passes into the other.
 
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
-
     Raises
     ------
     RuntimeError
@@ -205,11 +190,6 @@ def huber_loss(
         Where the one form passes into the other.
     weight : Tensor, optional
         Factors of the losses, in the shape of `input`; the mean is that of the products.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
 
     Raises
     ------

@@ -45,11 +45,6 @@ def poisson_nll_loss(
     eps : float, default 1e-08
         Added to the mean in the logarithm, where `input` is the mean.
 
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -90,11 +85,6 @@ def gaussian_nll_loss(
         The variances: of the shape of `input`, or with a last dimension of 1 or none.
     eps : float, default 1e-06
         The least variance that counts; the derivative is that of `var` itself.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
 
     Raises
     ------

@@ -268,14 +268,7 @@ class BCEWithLogitsLoss(_Loss):
 # --- Pairs and triplets -------------------------------------------------------------------------
 
 
-class MarginRankingLoss(_Loss):
-    """Which of two ranks higher.
-
-    >>> loss = torch.nn.MarginRankingLoss()
-    >>> loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
-    tensor(1.)
-    """
-
+class _MarginLoss(_Loss):
     def __init__(
         self,
         margin: float = 0.0,
@@ -285,6 +278,15 @@ class MarginRankingLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
+
+
+class MarginRankingLoss(_MarginLoss):
+    """Which of two ranks higher.
+
+    >>> loss = torch.nn.MarginRankingLoss()
+    >>> loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
+    tensor(1.)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return functional.margin_ranking_loss(
@@ -315,7 +317,7 @@ class HingeEmbeddingLoss(_Loss):
         )
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_MarginLoss):
     """Directions, which should be alike where the target is 1, and not where it is -1.
 
     Parameters
@@ -329,16 +331,6 @@ class CosineEmbeddingLoss(_Loss):
     >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
     tensor(0.2929)
     """
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return functional.cosine_embedding_loss(

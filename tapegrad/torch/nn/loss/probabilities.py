@@ -120,11 +120,6 @@ def binary_cross_entropy(
     weight : Tensor, optional
         Factors of the losses, which broadcast.
 
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
-
     Raises
     ------
     ValueError
@@ -176,11 +171,6 @@ def binary_cross_entropy_with_logits(
         Factors of the losses, which broadcast.
     pos_weight : Tensor, optional
         Factors of the part of the loss that `target` multiplies, which broadcast.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `input`.
 
     Raises
     ------

@@ -115,11 +115,6 @@ class Calls(Tables):
             What is called; it may return other arguments.
         with_kwargs : bool, default False
             Call `hook(module, args, kwargs)`, which may return both.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         flags = (self._forward_pre_hooks_with_kwargs, with_kwargs)
         return Handle.adding(self._forward_pre_hooks, hook, flags, prepend=prepend)
@@ -142,11 +137,6 @@ class Calls(Tables):
             Call `hook(module, args, kwargs, output)`.
         always_call : bool, default False
             Call it also where `forward` raises, with None for the output.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         return Handle.adding(
             self._forward_hooks,
@@ -158,11 +148,6 @@ class Calls(Tables):
 
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
 
         Raises
         ------
@@ -178,11 +163,6 @@ class Calls(Tables):
         """Call `hook(module, grad_input, grad_output)` of the operation that made the output.
 
         PyTorch's older form: use `register_full_backward_hook`.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
 
         Raises
         ------
@@ -201,11 +181,6 @@ class Calls(Tables):
         ----------
         hook : callable
             What is called; it may return other gradients of the outputs.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         return Handle.adding(self._backward_pre_hooks, hook, prepend=prepend)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
@@ -74,7 +74,7 @@ class Module(Calls, State, Walks):
     """
 
     dump_patches = False
-    _in_repr: ClassVar[tuple[str, ...]] = ()  # the attributes that `extra_repr` shows
+    _in_repr = ""  # the attributes that `extra_repr` shows
     call_super_init = False  # whether __init__ goes on to the next class, with the arguments
 
     if TYPE_CHECKING:  # what `Walks` finds, which knows no Module
@@ -123,11 +123,6 @@ class Module(Calls, State, Walks):
         ----------
         fn : callable
             The function of a module.
-
-        Returns
-        -------
-        Module
-            Itself.
         """
         for module in self.children():
             module.apply(fn)
@@ -142,11 +137,6 @@ class Module(Calls, State, Walks):
         mode : bool, default True
             Whether the model is trained.
 
-        Returns
-        -------
-        Module
-            Itself.
-
         Raises
         ------
         ValueError
@@ -160,13 +150,7 @@ class Module(Calls, State, Walks):
         return self
 
     def eval(self) -> Self:
-        """Set `training` to False, here and below.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Set `training` to False, here and below."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -176,11 +160,6 @@ class Module(Calls, State, Walks):
         ----------
         requires_grad : bool, default True
             Whether they do.
-
-        Returns
-        -------
-        Module
-            Itself.
         """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -228,11 +207,6 @@ class Module(Calls, State, Walks):
             The same as `dtype`, `device` and `tensor`; and `memory_format`, the order in memory of
             those of four and five dimensions.
 
-        Returns
-        -------
-        Module
-            Itself.
-
         Raises
         ------
         TypeError
@@ -269,52 +243,23 @@ class Module(Calls, State, Walks):
         ----------
         dst_type : dtype or str
             The dtype.
-
-        Returns
-        -------
-        Module
-            Itself.
         """
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
-        """Convert floating parameters and buffers to float32.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Convert floating parameters and buffers to float32."""
         return self._as_floats("float32")
 
     def double(self) -> Self:
-        """Convert floating parameters and buffers to float64.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Convert floating parameters and buffers to float64."""
         return self._as_floats("float64")
 
     def half(self) -> Self:
-        """Convert floating parameters and buffers to float16.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Convert floating parameters and buffers to float16."""
         return self._as_floats("float16")
 
     def bfloat16(self) -> Self:
-        """Convert floating parameters and buffers to bfloat16, where the tensors can.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Convert floating parameters and buffers to bfloat16, where the tensors can."""
         return self._apply(lambda tensor: tensor.bfloat16() if _is_float(tensor) else tensor)
 
     def _as_floats(self, name: str) -> Self:
@@ -322,13 +267,7 @@ class Module(Calls, State, Walks):
         return self._apply(lambda tensor: tensor.to(given) if _is_float(tensor) else tensor)
 
     def cpu(self) -> Self:
-        """Do nothing: the CPU is the only device.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Do nothing: the CPU is the only device."""
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device: Any = None) -> Self:
@@ -359,22 +298,11 @@ class Module(Calls, State, Walks):
         ----------
         device : device
             The device, "cpu".
-
-        Returns
-        -------
-        Module
-            Itself.
         """
         return self._apply(lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse)
 
     def share_memory(self) -> Self:
-        """Do nothing: threads share memory, and processes do not.
-
-        Returns
-        -------
-        Module
-            Itself.
-        """
+        """Do nothing: threads share memory, and processes do not."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *_: Any, **__: Any) -> None:
@@ -398,7 +326,7 @@ class Module(Calls, State, Walks):
         str
             The settings, without the name of the class.
         """
-        return ", ".join(f"{name}={getattr(self, name)}" for name in self._in_repr)
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._in_repr.split())
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -60,11 +60,6 @@ class State(Tables):
         ----------
         hook : callable
             What is called.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         return Handle.adding(self._state_dict_pre_hooks, hook)
 
@@ -75,11 +70,6 @@ class State(Tables):
         ----------
         hook : callable
             What is called; it may change the state in place, and has to return None.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         hook._from_public_api = True
         return Handle.adding(self._state_dict_hooks, hook)
@@ -101,11 +91,6 @@ class State(Tables):
         hook : callable
             It is called as `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
             unexpected_keys, error_msgs)`, and may change the state in place.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -122,11 +107,6 @@ class State(Tables):
         ----------
         hook : callable
             What is called; it may change the lists of keys in place, and has to return None.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
         """
         return Handle.adding(self._load_state_dict_post_hooks, hook)
 

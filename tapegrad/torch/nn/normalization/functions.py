@@ -183,11 +183,6 @@ def batch_norm(
     momentum : float, default 0.1
         How far the running statistics move towards those of the input.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
     Raises
     ------
     ValueError
@@ -282,11 +277,6 @@ def instance_norm(
         else by the running ones.
     momentum : float, default 0.1
         How far the running statistics move towards those of the input.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
 
     Raises
     ------
@@ -395,11 +385,6 @@ def layer_norm(
     bias : Tensor, optional
         Terms, of the shape `normalized_shape`.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
     Raises
     ------
     RuntimeError
@@ -441,11 +426,6 @@ def rms_norm(
         Factors, of the shape `normalized_shape`.
     eps : float, optional
         Added to the mean square; the machine epsilon of the dtype unless given.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
 
     Raises
     ------
@@ -499,11 +479,6 @@ def group_norm(
     ----------
     bias : Tensor, optional
         A term for each channel.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class _Padding(Module):
 
 
 class _Constant(_Padding):
-    _in_repr = ("padding", "value")
+    _in_repr = "padding value"
     extra_repr = Module.extra_repr
     mode = "constant"
 

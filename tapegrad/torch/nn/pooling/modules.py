@@ -19,7 +19,7 @@ from tapegrad.torch.nn.pooling import maxima as _max_pooling
 
 
 class _MaxPool(Module):
-    _in_repr = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    _in_repr = "kernel_size stride padding dilation ceil_mode"
     _pool: Function
 
     def __init__(
@@ -91,7 +91,7 @@ class _MaxUnpool(Module):
         The padding of the pooling.
     """
 
-    _in_repr = ("kernel_size", "stride", "padding")
+    _in_repr = "kernel_size stride padding"
     _dims: int
     _unpool: Function
 
@@ -216,7 +216,7 @@ class AvgPool1d(Module):
     tensor([[2., 6.]])
     """
 
-    _in_repr = ("kernel_size", "stride", "padding")
+    _in_repr = "kernel_size stride padding"
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class AvgPool1d(Module):
 
 
 class _AvgPool(Module):
-    _in_repr = ("kernel_size", "stride", "padding")
+    _in_repr = "kernel_size stride padding"
     _pool: Function
 
     def __init__(
@@ -312,7 +312,7 @@ class _LPPool(Module):
         The power p of the norm. It is not infinity.
     """
 
-    _in_repr = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    _in_repr = "norm_type kernel_size stride ceil_mode"
     _pool: Function
 
     def __init__(
@@ -369,7 +369,7 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveAvgPool(Module):
-    _in_repr = ("output_size",)
+    _in_repr = "output_size"
     _pool: Function
 
     def __init__(self, output_size: Sizes) -> None:
@@ -418,7 +418,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 
 
 class _AdaptiveMaxPool(Module):
-    _in_repr = ("output_size",)
+    _in_repr = "output_size"
     _pool: Function
 
     def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:

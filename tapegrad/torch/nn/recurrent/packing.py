@@ -78,11 +78,6 @@ class PackedSequence(_Packed):
             What `to` is called with.
         **kwargs : object
             What `to` is called with, by name.
-
-        Returns
-        -------
-        PackedSequence
-            The sequences.
         """
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with_data(data)
@@ -123,53 +118,23 @@ class PackedSequence(_Packed):
         return self
 
     def double(self) -> PackedSequence:
-        """The same sequences with data of float64.
-
-        Returns
-        -------
-        PackedSequence
-            The sequences.
-        """
+        """The same sequences with data of float64."""
         return self._with_data(self.data.double())
 
     def float(self) -> PackedSequence:
-        """The same sequences with data of float32.
-
-        Returns
-        -------
-        PackedSequence
-            The sequences.
-        """
+        """The same sequences with data of float32."""
         return self._with_data(self.data.float())
 
     def half(self) -> PackedSequence:
-        """The same sequences with data of float16.
-
-        Returns
-        -------
-        PackedSequence
-            The sequences.
-        """
+        """The same sequences with data of float16."""
         return self._with_data(self.data.half())
 
     def long(self) -> PackedSequence:
-        """The same sequences with data of int64.
-
-        Returns
-        -------
-        PackedSequence
-            The sequences.
-        """
+        """The same sequences with data of int64."""
         return self._with_data(self.data.long())
 
     def int(self) -> PackedSequence:
-        """The same sequences with data of int32.
-
-        Returns
-        -------
-        PackedSequence
-            The sequences.
-        """
+        """The same sequences with data of int32."""
         return self._with_data(self.data.int())
 
 
@@ -214,11 +179,6 @@ def pack_padded_sequence(
     ----------
     input : Tensor
         Of shape (time, batch, ...).
-
-    Returns
-    -------
-    PackedSequence
-        The sequences.
 
     Raises
     ------
@@ -416,11 +376,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences of different lengths as a PackedSequence.
-
-    Returns
-    -------
-    PackedSequence
-        The sequences.
 
     Raises
     ------

@@ -125,11 +125,6 @@ def interpolate(
     antialias : bool, default False
         Let all elements of images that are made smaller count.
 
-    Returns
-    -------
-    Tensor
-        Of shape `(n, channels, *size)`.
-
     Raises
     ------
     ValueError
@@ -247,11 +242,6 @@ def upsample(
         How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
         "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
 
-    Returns
-    -------
-    Tensor
-        Of shape `(n, channels, *size)`.
-
     See Also
     --------
     tapegrad.torch.nn.functional.interpolate : The same under its present name.
@@ -269,11 +259,6 @@ def upsample(
 
 def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors = None) -> Any:
     """As `interpolate` with the nearest element, with a warning.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(n, channels, *size)`.
 
     See Also
     --------
@@ -297,11 +282,6 @@ def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors
     ----------
     input : Tensor
         Images, (n, channels, height, width).
-
-    Returns
-    -------
-    Tensor
-        Of shape `(n, channels, *size)`.
 
     See Also
     --------

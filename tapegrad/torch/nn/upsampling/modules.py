@@ -21,7 +21,7 @@ class PixelShuffle(Module):
     torch.Size([1, 4, 4])
     """
 
-    _in_repr = ("upscale_factor",)
+    _in_repr = "upscale_factor"
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class PixelUnshuffle(Module):
     torch.Size([4, 2, 2])
     """
 
-    _in_repr = ("downscale_factor",)
+    _in_repr = "downscale_factor"
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class ChannelShuffle(Module):
     tensor([0, 2, 1, 3])
     """
 
-    _in_repr = ("groups",)
+    _in_repr = "groups"
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -605,13 +605,6 @@ class LnStructured(_Structured):
 def identity(module: Any, name: str) -> Any:
     """Give a parameter a mask of ones.
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Examples
-    --------
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> layer.weight_mask
     tensor([[1., 1.]])
@@ -623,13 +616,6 @@ def identity(module: Any, name: str) -> Any:
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
     """Prune numbers of a parameter at random.
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Examples
-    --------
     >>> layer = torch.nn.Linear(4, 1)
     >>> layer = torch.nn.utils.prune.random_unstructured(layer, "weight", 0.5)
     >>> int(layer.weight_mask.sum())
@@ -643,11 +629,6 @@ def l1_unstructured(
     module: Any, name: str, amount: float, importance_scores: Tensor | None = None
 ) -> Any:
     """Prune the numbers of a parameter with the least absolute values.
-
-    Returns
-    -------
-    Module
-        The module itself.
 
     Raises
     ------
@@ -668,13 +649,6 @@ def l1_unstructured(
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
     """Prune slices of a parameter along a dimension at random.
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Examples
-    --------
     >>> layer = torch.nn.Linear(2, 3)
     >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", 1, dim=0)
     >>> int((layer.weight_mask == 0).sum())
@@ -694,11 +668,6 @@ def ln_structured(
 ) -> Any:
     """Prune the slices of a parameter along a dimension with the least norms.
 
-    Returns
-    -------
-    Module
-        The module itself.
-
     Raises
     ------
     AssertionError
@@ -717,11 +686,6 @@ def ln_structured(
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     """Prune a parameter by a mask of ones and zeros.
-
-    Returns
-    -------
-    Module
-        The module itself.
 
     Raises
     ------
@@ -805,11 +769,6 @@ def global_unstructured(
 
 def remove(module: Any, name: str) -> Any:
     """Make a pruned parameter a plain one, with its zeros.
-
-    Returns
-    -------
-    Module
-        The module itself.
 
     Raises
     ------

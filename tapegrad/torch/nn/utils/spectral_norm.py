@@ -193,11 +193,6 @@ def spectral_norm(
         The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
         convolutions.
 
-    Returns
-    -------
-    Module
-        The module itself.
-
     Raises
     ------
     RuntimeError
@@ -228,11 +223,6 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
     ----------
     name : str, default "weight"
         The name of the weight.
-
-    Returns
-    -------
-    Module
-        The module itself.
 
     Raises
     ------

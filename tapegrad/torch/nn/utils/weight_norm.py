@@ -82,11 +82,6 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     dim : int or None, default 0
         The dimension along which the lengths are; None for one length of all.
 
-    Returns
-    -------
-    Module
-        The module itself.
-
     Raises
     ------
     RuntimeError
@@ -120,11 +115,6 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     ----------
     name : str, default "weight"
         The name of the weight.
-
-    Returns
-    -------
-    Module
-        The module itself.
 
     Raises
     ------

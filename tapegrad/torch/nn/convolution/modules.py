@@ -388,8 +388,8 @@ class ConvTranspose3d(_ConvTransposeNd):
 # --- Windows ------------------------------------------------------------------------------------
 
 
-class Unfold(Module):
-    """Windows of images as columns.
+class _Windows(Module):
+    """Windows of images, and columns.
 
     Parameters
     ----------
@@ -397,9 +397,12 @@ class Unfold(Module):
         The height and width of a window.
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis.
+    """
 
-    Examples
-    --------
+
+class Unfold(_Windows):
+    """Windows of images as columns.
+
     >>> torch.nn.Unfold(2)(torch.ones(1, 3, 3)).shape
     torch.Size([4, 4])
     """
@@ -420,18 +423,9 @@ class Unfold(Module):
         return made
 
 
-class Fold(Module):
+class Fold(_Windows):
     """Images of the sums of windows given as columns.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        The height and width of a window.
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis.
-
-    Examples
-    --------
     >>> torch.nn.Fold(3, 2)(torch.ones(4, 4))
     tensor([[[1., 2., 1.],
              [2., 4., 2.],

@@ -18,7 +18,15 @@ from tapegrad.torch.nn.parameter import Parameter
 
 
 class _Table(Module):
-    """A matrix with a row for each number: weight (num_embeddings, embedding_dim)."""
+    """A matrix with a row for each number: weight (num_embeddings, embedding_dim).
+
+    Raises
+    ------
+    NotImplementedError
+        For `sparse=True`.
+    AssertionError
+        For a `padding_idx` outside, and a `_weight` of another shape.
+    """
 
     weight: Any
     padding_idx: int | None
@@ -72,13 +80,6 @@ class Embedding(_Table):
     ----------
     _freeze : bool, default False
         Whether rows are not trained.
-
-    Raises
-    ------
-    NotImplementedError
-        For `sparse=True`.
-    AssertionError
-        For a `padding_idx` outside, and a `_weight` of another shape.
 
     Examples
     --------
@@ -166,13 +167,6 @@ class EmbeddingBag(_Table):
     ----------
     padding_idx : int, optional
         A row that no bag counts, and that starts as zeros.
-
-    Raises
-    ------
-    NotImplementedError
-        For `sparse=True`.
-    AssertionError
-        For a `padding_idx` outside, and a `_weight` of another shape.
 
     Examples
     --------

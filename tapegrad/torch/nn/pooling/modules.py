@@ -202,21 +202,24 @@ class FractionalMaxPool3d(_Fractional):
 # --- Averages -----------------------------------------------------------------------------------
 
 
-class AvgPool1d(Module):
-    """Means over windows of signals, (n, channels, length) or (channels, length).
+class _AvgPool(Module):
+    """Means over windows.
 
     Parameters
     ----------
     padding : int or tuple of int, default 0
         How many zeros are put before and after each axis, at most half of a window.
-
-    Examples
-    --------
-    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[2., 6.]])
     """
 
     _in_repr = "kernel_size stride padding"
+
+
+class AvgPool1d(_AvgPool):
+    """Means over windows of signals, (n, channels, length) or (channels, length).
+
+    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     def __init__(
         self,
@@ -240,8 +243,7 @@ class AvgPool1d(Module):
         )
 
 
-class _AvgPool(Module):
-    _in_repr = "kernel_size stride padding"
+class _AvgPoolNd(_AvgPool):
     _pool: Function
 
     def __init__(
@@ -268,16 +270,9 @@ class _AvgPool(Module):
         )
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """Means over windows of images, (n, channels, height, width) or (channels, height, width).
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis, at most half of a window.
-
-    Examples
-    --------
     >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
@@ -286,16 +281,9 @@ class AvgPool2d(_AvgPool):
     _pool = staticmethod(_pooling.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """Means over windows of volumes, (n, channels, depth, height, width) or without n.
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis, at most half of a window.
-
-    Examples
-    --------
     >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
     tensor([[[[3.5000]]]])
     """

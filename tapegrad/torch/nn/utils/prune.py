@@ -344,7 +344,15 @@ class CustomFromMask(BasePruningMethod):
 
 
 class _Amount(BasePruningMethod):
-    """A method that prunes a share of the parts, or a number of them."""
+    """A method that prunes a share of the parts, or a number of them.
+
+    Raises
+    ------
+    TypeError
+        For an `amount` that is no number.
+    ValueError
+        For one below 0, and for a share above 1.
+    """
 
     def __init__(self, amount: float) -> None:
         _check_amount(amount)
@@ -396,15 +404,6 @@ class _Unstructured(_Amount):
 class RandomUnstructured(_Unstructured):
     """A method that prunes numbers chosen at random.
 
-    Raises
-    ------
-    TypeError
-        For an `amount` that is no number.
-    ValueError
-        For one below 0, and for a share above 1.
-
-    Examples
-    --------
     >>> layer = torch.nn.Linear(4, 1)
     >>> _ = torch.nn.utils.prune.RandomUnstructured.apply(layer, "weight", 1)
     >>> int(layer.weight_mask.sum())
@@ -429,15 +428,6 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """A method that prunes the numbers with the least absolute values.
 
-    Raises
-    ------
-    TypeError
-        For an `amount` that is no number.
-    ValueError
-        For one below 0, and for a share above 1.
-
-    Examples
-    --------
     >>> method = torch.nn.utils.prune.L1Unstructured(0.5)
     >>> method.prune(torch.tensor([1.0, -3.0, 0.5, 2.0]))
     tensor([ 0., -3.,  0.,  2.])
@@ -509,15 +499,6 @@ class _Structured(_Amount):
 class RandomStructured(_Structured):
     """A method that prunes slices chosen at random.
 
-    Raises
-    ------
-    TypeError
-        For an `amount` that is no number.
-    ValueError
-        For one below 0, and for a share above 1.
-
-    Examples
-    --------
     >>> method = torch.nn.utils.prune.RandomStructured(1, dim=0)
     >>> int((method.prune(torch.ones(3, 2)) == 0).sum())
     2
@@ -547,15 +528,6 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """A method that prunes the slices with the least norms.
 
-    Raises
-    ------
-    TypeError
-        For an `amount` that is no number.
-    ValueError
-        For one below 0, and for a share above 1.
-
-    Examples
-    --------
     >>> method = torch.nn.utils.prune.LnStructured(1, n=2, dim=0)
     >>> method.prune(torch.tensor([[1.0, 1.0], [2.0, 2.0]]))
     tensor([[0., 0.],

@@ -37,7 +37,7 @@ def filled(text: str, name: str) -> str:
 
     `{nd}` stands for the end of the name, 2d.
     """
-    number = _NUMBER.search(name)
+    number = _NUMBER.search(name) if "{" in text else None
     if number is None:
         return text
     known = {word: of_each[int(number[1]) - 1] for word, of_each in WORDS.items()}
@@ -52,6 +52,8 @@ def filled(text: str, name: str) -> str:
 
 
 def _wrapped(text: str, margin: str) -> list[str]:
+    if len(margin) + len(text) <= _WIDTH:
+        return [margin + text]
     return textwrap.wrap(
         text,
         _WIDTH,

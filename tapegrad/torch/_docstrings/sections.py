@@ -400,10 +400,11 @@ def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> s
 
 
 def _families(member: Any) -> Iterator[str]:
-    """The docstrings of the private bases of a class, the nearest first."""
+    """The docstrings of the private bases of a class, the nearest first; no mere summaries."""
     for kind in getattr(member, "__mro__", ()):
-        if kind.__name__.startswith("_") and kind.__doc__ and _is_here(kind.__module__):
-            yield kind.__doc__
+        text = kind.__doc__ or ""
+        if kind.__name__.startswith("_") and "\n" in text and _is_here(kind.__module__):
+            yield text
 
 
 def _twin(layer: type) -> str:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pickle
 import re
 
 import pytest
 
 import tapegrad.torch as torch
+from tapegrad.torch._docstrings.dimensions import WORDS
+from tapegrad.torch._docstrings.sections import of_member
 from tapegrad.torch._ops.declare import OPERATIONS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -42,6 +45,53 @@ def test_examples_name_no_function_of_pythons_that_torch_has_too():
     shadowed = re.compile(r"(?<![\w.])(float|bool|int|range|round|complex)\(")
     lines = [line for text in examples() for line in text.splitlines() if ">>>" in line]
     assert not [line for line in lines if shadowed.search(line)]
+
+
+def test_no_docstring_of_a_member_has_places_for_words():
+    names = {**vars(torch.nn), **vars(torch.nn.functional)}
+    places = {f"{{{word}}}" for word in (*WORDS, "nd")}
+    texts = {name: getattr(value, "__doc__", None) or "" for name, value in names.items()}
+    left = {name for name, text in texts.items() if any(place in text for place in places)}
+    assert {name for name in left if not name.startswith("_")} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("conv1d", ["Signals, (n, channels, length) or (channels, length).", "dilation : "]),
+        ("max_pool3d", ["Maxima over windows of volumes.", ">>> import tapegrad.torch as torch"]),
+        ("MaxUnpool2d", ["    The padding of the pooling.", "kernel_size : ", "Examples"]),
+        ("ConstantPad3d", ["    The width, or six: left, right, top, bottom, front, back."]),
+        ("LazyConv2d", ["padding_mode : ", "    For channels that the groups do not divide,"]),
+        ("Dropout", ["    The probability of each; the others are divided by 1 - p.", "Raises"]),
+        ("AdaptiveAvgPool1d", ["    The length of the result."]),
+    ],
+)
+def test_members_have_what_their_family_says(name, lines):
+    member = getattr(torch.nn.functional, name, None) or getattr(torch.nn, name)
+    text = inspect.getdoc(member)
+    assert [line for line in lines if line not in text] == []
+    assert text.count("Parameters\n---") == 1
+
+
+def test_an_entry_of_a_member_replaces_that_of_its_family():
+    family = (
+        "Of {inputs}.\n\nMore.\n\nParameters\n----------\na : int\n    One.\nb : int\n    Two."
+    )
+    own = "Parameters\n----------\na : int\n    Its own."
+    member = of_member(own, family, "pool2d")
+    assert member.startswith("Of images.\n\nMore.\n\nParameters")
+    assert member.index("One.") < member.index("Its own.")  # of two the last counts
+    assert of_member("Its summary.", family, "pool2d").startswith("Its summary.\n\nMore.")
+    assert of_member("Its summary.\n\nIts own.", family, "pool2d").count("More.") == 0
+
+
+def test_errors_name_the_member_of_a_family():
+    with pytest.raises(TypeError, match=r"^max_pool2d\(\) missing 2 required"):
+        torch.nn.functional.max_pool2d()
+    with pytest.raises(TypeError, match=r"^conv1d\(\) got an unexpected keyword"):
+        torch.nn.functional.conv1d(torch.ones(1, 2), torch.ones(1, 1, 2), width=1)
+    assert pickle.loads(pickle.dumps(torch.nn.functional.conv3d)) is torch.nn.functional.conv3d
 
 
 @pytest.mark.slow

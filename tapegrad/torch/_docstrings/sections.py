@@ -7,6 +7,7 @@ are no operations. Knows none of them.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -336,7 +337,6 @@ def _returns(
 
 _ROOMS = "tapegrad.torch."
 _OF_OPERATIONS = ("_docstrings", "_engine", "_graph", "_ops", "_rules", "_tensor")
-_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
 
 
@@ -411,9 +411,14 @@ def _twin(layer: type) -> str:
     """The function of `nn.functional` that a layer calls by name, or empty."""
     if not layer.__module__.startswith(f"{_ROOMS}nn."):
         return ""
-    words = _WORDS.sub("_", layer.__name__).lower()
-    known = sys.modules[f"{_ROOMS}nn.functional"].__all__
-    return next((word for word in (words, words.replace("_", "")) if word in known), "")
+    return _functions().get(layer.__name__.lower(), "")
+
+
+@functools.cache
+def _functions() -> dict[str, str]:
+    """The names of `nn.functional`, by the same without underscores; none that are in place."""
+    names = sys.modules[f"{_ROOMS}nn.functional"].__all__
+    return {name.replace("_", ""): name for name in names if not name.endswith("_")}
 
 
 __all__ = ["complete", "completed", "in_place", "of_member", "of_one", "of_two", "told"]

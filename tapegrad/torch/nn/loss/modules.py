@@ -492,12 +492,6 @@ class MultiMarginLoss(_WeightedLoss):
 class MultiLabelMarginLoss(_Loss):
     """How far scores of other classes come within a margin of 1 of those of several classes.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.multilabel_margin_loss : The same as a function.
-
-    Examples
-    --------
     >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
     tensor(0.1667)
     """
@@ -513,10 +507,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     ----------
     weight : Tensor, optional
         A factor for each class.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.multilabel_soft_margin_loss : The same as a function.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Docstrings: the sections that a function or a class does not write, or a table shares.
 
-One says what it does, and what is particular to it: whole sections, or an example without a
-heading. `completed` adds what signatures and kinds tell; `complete` does so for public names that
+One says what it does, and what is particular to it: whole sections, and an example at the end,
+which needs no heading. `completed` adds what signatures and kinds tell; `complete` does so for public names that
 are no operations. Knows none of them.
 """
 
@@ -230,6 +230,9 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
         text, *rest = _HEADING.split(text)
         sections = dict(zip(rest[::2], rest[1::2], strict=True))
     head, mark, example = text.partition(">>> ")
+    if sections and "Examples" not in sections:
+        last = [*sections][-1]
+        sections[last], mark, example = sections[last].partition(">>> ")
     if mark:
         sections["Examples"] = mark + example
     example = sections.get("Examples", "")

@@ -47,8 +47,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     ValueError
         For another word, and for a slope that is no number.
 
-    Examples
-    --------
     >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
     1.0
     """
@@ -94,8 +92,6 @@ def uniform_(
     b : float, default 1.0
         The bound above.
 
-    Examples
-    --------
     >>> x = torch.nn.init.uniform_(torch.empty(100), 2.0, 3.0)
     >>> bool(((x >= 2) & (x < 3)).all())
     True
@@ -124,8 +120,6 @@ def constant_(tensor: Tensor, val: Value) -> Tensor:
     val : float
         The value.
 
-    Examples
-    --------
     >>> torch.nn.init.constant_(torch.empty(2), 3.0)
     tensor([3., 3.])
     """
@@ -163,8 +157,6 @@ def eye_(tensor: Tensor) -> Tensor:
     ValueError
         For other dimensions.
 
-    Examples
-    --------
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -189,8 +181,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     ValueError
         For other dimensions, and out channels that the groups do not divide.
 
-    Examples
-    --------
     >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
     """
@@ -228,8 +218,6 @@ def xavier_uniform_(
     X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks
     (2010): the bound is `gain * sqrt(6 / (fan_in + fan_out))`.
 
-    Examples
-    --------
     >>> bool((torch.nn.init.xavier_uniform_(torch.empty(3, 3)).abs() <= 1).all())
     True
     """
@@ -252,8 +240,6 @@ def xavier_normal_(
     X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks
     (2010): the deviation is `gain * sqrt(2 / (fan_in + fan_out))`.
 
-    Examples
-    --------
     >>> torch.nn.init.xavier_normal_(torch.empty(3, 3)).shape
     torch.Size([3, 3])
     """
@@ -296,8 +282,6 @@ def kaiming_uniform_(
     -----
     K. He and others, Delving deep into rectifiers (2015): the bound is `gain * sqrt(3 / fan)`.
 
-    Examples
-    --------
     >>> x = torch.nn.init.kaiming_uniform_(torch.empty(3, 6), nonlinearity="relu")
     >>> bool((x.abs() <= 1).all())
     True
@@ -341,8 +325,6 @@ def kaiming_normal_(
     -----
     K. He and others, Delving deep into rectifiers (2015): the deviation is `gain / sqrt(fan)`.
 
-    Examples
-    --------
     >>> torch.nn.init.kaiming_normal_(torch.empty(3, 6), mode="fan_out").shape
     torch.Size([3, 6])
     """
@@ -375,8 +357,6 @@ def trunc_normal_(
     Tensor
         The tensor itself. It warns where the mean is far outside.
 
-    Examples
-    --------
     >>> x = torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0)
     >>> bool((x.abs() <= 1).all())
     True
@@ -443,8 +423,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     A. Saxe and others, Exact solutions to the nonlinear dynamics of learning in deep linear neural
     networks (2013).
 
-    Examples
-    --------
     >>> q = torch.nn.init.orthogonal_(torch.empty(3, 2))
     >>> torch.allclose(q.T @ q, torch.eye(2), atol=1e-6)
     True
@@ -484,8 +462,6 @@ def sparse_(
     -----
     J. Martens, Deep learning via Hessian-free optimization (2010).
 
-    Examples
-    --------
     >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
     tensor([2, 2, 2])
     """

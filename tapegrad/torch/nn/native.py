@@ -57,8 +57,6 @@ def native_layer_norm(
     tuple of Tensor
         The result, and both statistics with dimensions of size 1.
 
-    Examples
-    --------
     >>> torch.native_layer_norm(torch.tensor([1.0, 3.0]), (2,), None, None, 0.0)
     (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
     """
@@ -96,8 +94,6 @@ def native_group_norm(
     tuple of Tensor
         The result, and both statistics, (N, group).
 
-    Examples
-    --------
     >>> x = torch.tensor([[[1.0], [3.0]]])
     >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)[1:]
     (tensor([[2.]]), tensor([[1.]]))
@@ -127,8 +123,6 @@ def native_batch_norm(
     tuple of Tensor
         The result, and both statistics, (channels,), or without training nothing in them.
 
-    Examples
-    --------
     >>> x = torch.tensor([[1.0], [3.0]])
     >>> torch.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)
     (tensor([[-1.],
@@ -162,8 +156,6 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     tuple of Tensor
         The result, and bools that are True where an element was kept.
 
-    Examples
-    --------
     >>> torch.native_dropout(torch.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
     """
@@ -215,8 +207,6 @@ def embedding_bag(
         The result, the bag of each index, the sizes of bags, and which index had the greatest
         element.
 
-    Examples
-    --------
     >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
     >>> torch.embedding_bag(rows, torch.tensor([0, 2, 1]), torch.tensor([0, 2]))[0]
     tensor([[4., 6.],
@@ -290,8 +280,6 @@ def binary_cross_entropy_with_logits(
     ValueError
         For different shapes.
 
-    Examples
-    --------
     >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.ones(2))
     tensor([0.6931, 0.1269])
     """
@@ -320,8 +308,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     Tensor
         Of shape (time, batch, out channels).
 
-    Examples
-    --------
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
     """
@@ -357,8 +343,6 @@ def batch_norm(
     bias : Tensor or None
         A term for each channel.
 
-    Examples
-    --------
     >>> x = torch.tensor([[1.0], [3.0]])
     >>> torch.batch_norm(x, torch.tensor([2.0]), None, None, None, True, 0.1, 0.0, False)
     tensor([[-2.],
@@ -394,8 +378,6 @@ def instance_norm(
     use_input_stats : bool
         Normalize by the statistics of the input, towards which the running ones move, in place.
 
-    Examples
-    --------
     >>> x = torch.tensor([[[1.0, 3.0]]])
     >>> torch.instance_norm(x, torch.tensor([2.0]), None, None, None, True, 0.1, 0.0, False)
     tensor([[[-2.,  2.]]])
@@ -425,8 +407,6 @@ def group_norm(
     bias : Tensor, optional
         A term for each channel.
 
-    Examples
-    --------
     >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1, eps=0.0)
     tensor([[-1.,  1.]])
     """
@@ -457,8 +437,6 @@ def layer_norm(
     cudnn_enable : bool, default True
         Changes nothing: CUDA's kernels are meant.
 
-    Examples
-    --------
     >>> torch.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])
     """

@@ -44,8 +44,6 @@ class Parameter(Tensor, metaclass=_Marked):
     RuntimeError
         For a tensor of integers or bools that requires grad.
 
-    Examples
-    --------
     >>> torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     Parameter containing:
     tensor([1., 2.], requires_grad=True)
@@ -106,8 +104,6 @@ class Buffer(Tensor, metaclass=_Marked):
     data : Tensor, optional
         Whose memory the buffer shares; an empty one unless given.
 
-    Examples
-    --------
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
     >>> list(module.state_dict())
@@ -382,8 +378,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     requires_grad : bool, default False
         Whether it requires grad.
 
-    Examples
-    --------
     >>> b = torch.nn.UninitializedBuffer()
     >>> b.materialize((2, 3))
     >>> b.shape
@@ -423,8 +417,6 @@ def is_lazy(param: object) -> bool:
     bool
         Whether it is one without a shape.
 
-    Examples
-    --------
     >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
     True
     """

@@ -127,8 +127,6 @@ def softmin(
     Tensor
         Of the shape of `input`.
 
-    Examples
-    --------
     >>> F.softmin(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """

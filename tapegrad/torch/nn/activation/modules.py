@@ -91,8 +91,6 @@ class LogSoftmax(_AlongDim):
         The dimension along which the exponentials of the results sum to 1; leaving it out warns at
         the call.
 
-    Examples
-    --------
     >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([-0.6931, -0.6931])
     """
@@ -210,8 +208,6 @@ class LeakyReLU(_Inplace):
     negative_slope : float, default 0.01
         The slope below 0.
 
-    Examples
-    --------
     >>> torch.nn.LeakyReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.0100,  2.0000])
     """
@@ -236,8 +232,6 @@ class RReLU(_Inplace):
     upper : float, default 1.0 / 3
         The largest slope.
 
-    Examples
-    --------
     >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
     tensor([-0.5000,  2.0000])
     """
@@ -274,8 +268,6 @@ class Hardtanh(_Inplace):
     AssertionError
         Unless `max_val` is greater than `min_val`.
 
-    Examples
-    --------
     >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -329,8 +321,6 @@ class Threshold(_Inplace):
     threshold : float
         The threshold.
 
-    Examples
-    --------
     >>> torch.nn.Threshold(1.0, 0.0)(torch.tensor([0.5, 2.0]))
     tensor([0., 2.])
     """
@@ -357,8 +347,6 @@ class GELU(Module):
     approximate : {"none", "tanh"}, default "none"
         Whether that is approximated by a tanh.
 
-    Examples
-    --------
     >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
     """
@@ -382,8 +370,6 @@ class GLU(Module):
     dim : int, default -1
         The dimension, of an even size.
 
-    Examples
-    --------
     >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
     """
@@ -415,8 +401,6 @@ class Hardshrink(_Shrink):
     lambd : float, default 0.5
         The bound.
 
-    Examples
-    --------
     >>> torch.nn.Hardshrink()(torch.tensor([0.25, 2.0]))
     tensor([0., 2.])
     """
@@ -433,8 +417,6 @@ class Softshrink(_Shrink):
     lambd : float, default 0.5
         By how much.
 
-    Examples
-    --------
     >>> torch.nn.Softshrink()(torch.tensor([0.25, 2.0]))
     tensor([0.0000, 1.5000])
     """
@@ -453,8 +435,6 @@ class Softplus(Module):
     threshold : float, default 20.0
         Above it `beta * x` is taken as it is.
 
-    Examples
-    --------
     >>> torch.nn.Softplus()(torch.tensor([-1.0, 2.0]))
     tensor([0.3133, 2.1269])
     """
@@ -541,8 +521,6 @@ class PReLU(Module):
     init : float, default 0.25
         Where the weight starts.
 
-    Examples
-    --------
     >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """

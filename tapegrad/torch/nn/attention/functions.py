@@ -170,8 +170,6 @@ def scaled_dot_product_attention(
     RuntimeError
         For operands that do not fit, and for `attn_mask` beside `is_causal`.
 
-    Examples
-    --------
     >>> queries, keys = torch.ones(1, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> F.scaled_dot_product_attention(queries, keys, torch.tensor([[2.0], [4.0]]))
     tensor([[3.]])
@@ -389,8 +387,6 @@ def multi_head_attention_forward(
     RuntimeError
         For an `attn_mask` of another shape, and for `is_causal` without it.
 
-    Examples
-    --------
     >>> x, eye, three = torch.eye(2), torch.eye(2), torch.cat([torch.eye(2)] * 3)
     >>> out, weights = F.multi_head_attention_forward(
     ...     x, x, x, 2, 1, three, None, None, None, False, 0.0, eye, None

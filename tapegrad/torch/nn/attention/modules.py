@@ -52,8 +52,6 @@ class MultiheadAttention(Module):
     --------
     tapegrad.torch.nn.functional.multi_head_attention_forward : The same as a function.
 
-    Examples
-    --------
     >>> layer = torch.nn.MultiheadAttention(4, 2)
     >>> x = torch.ones(5, 3, 4)
     >>> out, weights = layer(x, x, x)

@@ -222,8 +222,6 @@ class TransformerEncoder(Module):
     mask_check : bool, default True
         Without effect.
 
-    Examples
-    --------
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -274,8 +272,6 @@ class TransformerDecoder(Module):
     decoder_layer : Module
         The layer.
 
-    Examples
-    --------
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -337,8 +333,6 @@ class Transformer(Module):
     RuntimeError
         For another word as `activation`.
 
-    Examples
-    --------
     >>> model = torch.nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
     >>> model(torch.ones(6, 3, 4), torch.ones(5, 3, 4)).shape
     torch.Size([5, 3, 4])

@@ -103,8 +103,6 @@ class Sequential(_Listed):
     *args : Module or OrderedDict
         The modules, or one OrderedDict of them by name.
 
-    Examples
-    --------
     >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     Sequential(
       (0): Linear(in_features=2, out_features=3, bias=True)
@@ -282,8 +280,6 @@ class ModuleDict(Module):
     modules : mapping or iterable, optional
         Modules by name, or pairs of a name and one.
 
-    Examples
-    --------
     >>> layers = torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2)})
     >>> layers["first"]
     Linear(in_features=2, out_features=2, bias=True)
@@ -427,8 +423,6 @@ class Container(Module):
     FutureWarning
         At each construction.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.nn.Container(first=torch.nn.Tanh())

@@ -23,8 +23,6 @@ class ParameterList(Module):
     values : iterable, optional
         The parameters; other values than tensors may be among them.
 
-    Examples
-    --------
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
     """
@@ -125,8 +123,6 @@ class ParameterDict(Module):
         Parameters by name, or pairs of a name and one; other values than tensors may be among
         them.
 
-    Examples
-    --------
     >>> weights = torch.nn.ParameterDict({"w": torch.ones(2)})
     >>> list(weights.keys())
     ['w']

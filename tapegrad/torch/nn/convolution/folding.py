@@ -148,8 +148,6 @@ def unfold(
     RuntimeError
         For an input of other dimensions, and images that have no window.
 
-    Examples
-    --------
     >>> F.unfold(torch.arange(9.0).reshape(1, 3, 3), 2)
     tensor([[0., 1., 3., 4.],
             [1., 2., 4., 5.],
@@ -188,8 +186,6 @@ def fold(
     RuntimeError
         For an input of other dimensions, and unless there are as many windows as fit.
 
-    Examples
-    --------
     >>> F.fold(torch.ones(4, 4), 3, 2)
     tensor([[[1., 2., 1.],
              [2., 4., 2.],

@@ -404,8 +404,6 @@ def convolution(
     RuntimeError
         For shapes, dtypes and numbers that do not fit.
 
-    Examples
-    --------
     >>> x, kernel = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
     >>> torch.convolution(x, kernel, None, 1, 0, 1, False, 0, 1)
     tensor([[[2., 2.]]])

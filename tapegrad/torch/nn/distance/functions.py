@@ -51,8 +51,6 @@ def normalize(
     Tensor
         Of the shape of `input`.
 
-    Examples
-    --------
     >>> F.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
@@ -74,8 +72,6 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     Tensor
         The cosines, in the shape to which the two broadcast, without `dim`.
 
-    Examples
-    --------
     >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
@@ -109,8 +105,6 @@ def pairwise_distance(
     Tensor
         The distances, in the shape to which the two broadcast, without the last dimension.
 
-    Examples
-    --------
     >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
@@ -141,8 +135,6 @@ def pdist(input: Value, p: float = 2.0) -> Value:
     RuntimeError
         For other than two dimensions, for integers, and for a `p` below 0.
 
-    Examples
-    --------
     >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
@@ -209,8 +201,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     RuntimeError
         For shapes that do not fit, and for different dtypes.
 
-    Examples
-    --------
     >>> F.bilinear(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), torch.ones(1, 2, 2))
     tensor([21.])
     """

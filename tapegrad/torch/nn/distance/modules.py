@@ -37,8 +37,6 @@ class PairwiseDistance(Module):
     eps : float, default 1e-06
         Added to each difference, so that the norm has a derivative.
 
-    Examples
-    --------
     >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """

@@ -30,8 +30,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     ValueError
         For another `p`.
 
-    Examples
-    --------
     >>> x = F.dropout(torch.ones(1000), 0.5)
     >>> sorted(set(x.tolist()))
     [0.0, 2.0]
@@ -97,8 +95,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     RuntimeError
         For a tensor of other dimensions.
 
-    Examples
-    --------
     >>> x = F.dropout1d(torch.ones(8, 3, 5))
     >>> (x == x[..., :1]).all().item()
     True
@@ -129,8 +125,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     RuntimeError
         For less than two dimensions.
 
-    Examples
-    --------
     >>> x = F.dropout2d(torch.ones(8, 3, 5, 5))
     >>> (x == x[..., :1, :1]).all().item()
     True
@@ -161,8 +155,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ValueError
         For another `p`.
 
-    Examples
-    --------
     >>> x = F.dropout3d(torch.ones(8, 3, 2, 2, 2))
     >>> (x == x[..., :1, :1, :1]).all().item()
     True
@@ -223,8 +215,6 @@ def alpha_dropout(
     -----
     G. Klambauer and others, Self-normalizing neural networks (2017).
 
-    Examples
-    --------
     >>> x = F.alpha_dropout(torch.zeros(1000), 0.5, training=True)
     >>> len(set(x.tolist()))
     2
@@ -250,8 +240,6 @@ def feature_alpha_dropout(
     RuntimeError
         For less than two dimensions.
 
-    Examples
-    --------
     >>> x = F.feature_alpha_dropout(torch.zeros(8, 3, 5), training=True)
     >>> (x == x[..., :1]).all().item()
     True
@@ -354,8 +342,6 @@ def gumbel_softmax(
     -----
     E. Jang and others, Categorical reparameterization with Gumbel-softmax (2017), equation 2.
 
-    Examples
-    --------
     >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(-1)
     tensor([1., 1., 1., 1.])
     """

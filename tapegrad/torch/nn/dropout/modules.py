@@ -44,8 +44,6 @@ class Dropout(_Dropping):
     p : float, default 0.5
         The probability of each; the others are divided by 1 - p.
 
-    Examples
-    --------
     >>> layer = torch.nn.Dropout(0.5).eval()
     >>> layer(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
@@ -99,8 +97,6 @@ class AlphaDropout(_Dropping):
     inplace : bool, default False
         Without effect.
 
-    Examples
-    --------
     >>> torch.nn.AlphaDropout()(torch.ones(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -119,8 +115,6 @@ class FeatureAlphaDropout(_Dropping):
     inplace : bool, default False
         Without effect.
 
-    Examples
-    --------
     >>> torch.nn.FeatureAlphaDropout()(torch.ones(2, 3, 4)).shape
     torch.Size([2, 3, 4])
     """

@@ -136,8 +136,6 @@ def embedding_renorm_(
     TypeError
         For a `max_norm` that is no number.
 
-    Examples
-    --------
     >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), torch.tensor([0, 1]), 1.0)
     tensor([[0.6000, 0.8000],
             [0.6000, 0.8000]])
@@ -189,8 +187,6 @@ def embedding(
     NotImplementedError
         For `sparse=True`.
 
-    Examples
-    --------
     >>> F.embedding(torch.tensor([2, 0]), torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
     tensor([[4., 5.],
             [0., 1.]])
@@ -394,8 +390,6 @@ def embedding_bag(
     NotImplementedError
         For `sparse=True`, and for factors with another mode than "sum".
 
-    Examples
-    --------
     >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
     >>> F.embedding_bag(torch.tensor([[0, 2], [1, 1]]), rows)
     tensor([[2., 3.],
@@ -480,8 +474,6 @@ def _of_torch(
     NotImplementedError
         For `sparse=True`.
 
-    Examples
-    --------
     >>> torch.embedding(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), torch.tensor([1, 0]))
     tensor([[2., 3.],
             [0., 1.]])

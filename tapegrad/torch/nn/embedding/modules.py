@@ -81,8 +81,6 @@ class Embedding(_Table):
     _freeze : bool, default False
         Whether rows are not trained.
 
-    Examples
-    --------
     >>> torch.nn.Embedding(10, 3)(torch.tensor([2, 0])).shape
     torch.Size([2, 3])
     """
@@ -168,8 +166,6 @@ class EmbeddingBag(_Table):
     padding_idx : int, optional
         A row that no bag counts, and that starts as zeros.
 
-    Examples
-    --------
     >>> torch.nn.EmbeddingBag(10, 3)(torch.tensor([[2, 0], [1, 1]])).shape
     torch.Size([2, 3])
     """

@@ -33,8 +33,6 @@ class Identity(Module):
     **kwargs : object
         Without effect.
 
-    Examples
-    --------
     >>> torch.nn.Identity(54)(torch.tensor([1.0]))
     tensor([1.])
     """
@@ -57,8 +55,6 @@ class Linear(Module):
     in_features : int
         The size of the last dimension of inputs.
 
-    Examples
-    --------
     >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """
@@ -114,8 +110,6 @@ class Flatten(Module):
     end_dim : int, default -1
         The last of them.
 
-    Examples
-    --------
     >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
     torch.Size([2, 12])
     """
@@ -146,8 +140,6 @@ class Unflatten(Module):
     TypeError
         For anything else than ints in a tuple or a list.
 
-    Examples
-    --------
     >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
     torch.Size([4, 2, 3])
     """
@@ -192,8 +184,6 @@ class Bilinear(Module):
     ValueError
         For no first features.
 
-    Examples
-    --------
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
     torch.Size([5, 4])
     """

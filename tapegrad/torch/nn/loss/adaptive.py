@@ -49,8 +49,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     -----
     E. Grave and others, Efficient softmax approximation for GPUs (2017).
 
-    Examples
-    --------
     >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[2, 5])
     >>> layer(torch.ones(3, 16), torch.tensor([0, 4, 9])).output.shape
     torch.Size([3])

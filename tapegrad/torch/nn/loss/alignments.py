@@ -138,8 +138,6 @@ def ctc_loss(
     -----
     A. Graves and others, Connectionist temporal classification (2006).
 
-    Examples
-    --------
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
     >>> F.ctc_loss(even, torch.tensor([[1]]), [3], [1])
     tensor(0.2877)

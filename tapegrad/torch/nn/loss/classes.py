@@ -134,8 +134,6 @@ def nll_loss(
     ValueError
         For an `input` without dimensions, and for different numbers of examples.
 
-    Examples
-    --------
     >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
     tensor(0.3000)
     """
@@ -244,8 +242,6 @@ def cross_entropy(
     RuntimeError
         For shapes and dtypes that do not fit, and for another `label_smoothing`.
 
-    Examples
-    --------
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
     >>> F.cross_entropy(logits, torch.tensor([0, 1]))
     tensor(0.4100)
@@ -277,8 +273,6 @@ def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     RuntimeError
         For another dtype, and for classes below 0 or beyond `num_classes`.
 
-    Examples
-    --------
     >>> F.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])

@@ -75,8 +75,6 @@ def mse_loss(
     ValueError
         For a `weight` of another shape.
 
-    Examples
-    --------
     >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
     """
@@ -118,8 +116,6 @@ def l1_loss(
     ValueError
         For a `weight` of another shape.
 
-    Examples
-    --------
     >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
     tensor(1.5000)
     """
@@ -157,8 +153,6 @@ def smooth_l1_loss(
     RuntimeError
         For a `beta` below 0.
 
-    Examples
-    --------
     >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -198,8 +192,6 @@ def huber_loss(
     ValueError
         For a `weight` of another shape.
 
-    Examples
-    --------
     >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])
     """

@@ -50,8 +50,6 @@ def poisson_nll_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), reduction="none")
     tensor([1.0000, 0.7183])
     """
@@ -91,8 +89,6 @@ def gaussian_nll_loss(
     ValueError
         For negative variances, for other shapes of them, and for another word as `reduction`.
 
-    Examples
-    --------
     >>> F.gaussian_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([2.0, 1.0]), torch.ones(2))
     tensor(1.)
     """

@@ -113,8 +113,6 @@ def margin_ranking_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> F.margin_ranking_loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
     tensor(1.)
     """
@@ -155,8 +153,6 @@ def hinge_embedding_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
@@ -203,8 +199,6 @@ def cosine_embedding_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]])
     >>> F.cosine_embedding_loss(first, second, torch.tensor([1.0]))
     tensor(0.2929)
@@ -280,8 +274,6 @@ def triplet_margin_loss(
     RuntimeError
         Unless all have the same number of dimensions.
 
-    Examples
-    --------
     >>> at = torch.tensor([[0.0, 0.0]])
     >>> F.triplet_margin_loss(at, torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
     tensor(1.0000)
@@ -326,8 +318,6 @@ def triplet_margin_with_distance_loss(
     RuntimeError
         Unless all have the same number of dimensions.
 
-    Examples
-    --------
     >>> def by_sum(x, y):
     ...     return (x - y).abs().sum(-1)
     >>> at, near, far = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 1.25)
@@ -451,8 +441,6 @@ def multi_margin_loss(
         For shapes and dtypes that do not fit, for classes out of range, and for a `weight` that
         requires grad.
 
-    Examples
-    --------
     >>> F.multi_margin_loss(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
     tensor(0.1667)
     """
@@ -517,8 +505,6 @@ def multilabel_margin_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> F.multilabel_margin_loss(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
     tensor(0.1667)
     """
@@ -562,8 +548,6 @@ def soft_margin_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]), reduction="none")
     tensor([0.6931, 2.1269])
     """
@@ -607,8 +591,6 @@ def multilabel_soft_margin_loss(
     ValueError
         For another word as `reduction`.
 
-    Examples
-    --------
     >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
     tensor(0.4100)
     """

@@ -70,8 +70,6 @@ class SmoothL1Loss(_Loss):
     beta : float, default 1.0
         Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
 
-    Examples
-    --------
     >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
     tensor(0.8125)
     """
@@ -98,8 +96,6 @@ class HuberLoss(_Loss):
     delta : float, default 1.0
         Where the one form passes into the other; see `nn.functional.huber_loss`.
 
-    Examples
-    --------
     >>> torch.nn.HuberLoss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
     tensor(0.8125)
     """
@@ -123,8 +119,6 @@ class KLDivLoss(_Loss):
     log_target : bool, default False
         Whether targets hold logarithms.
 
-    Examples
-    --------
     >>> loss = torch.nn.KLDivLoss(reduction="batchmean")
     >>> loss(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([[0.5, 0.5]]))
     tensor(0.1438)
@@ -215,8 +209,6 @@ class BCELoss(_WeightedLoss):
     weight : Tensor, optional
         Factors of the losses, which broadcast.
 
-    Examples
-    --------
     >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
     """
@@ -237,8 +229,6 @@ class BCEWithLogitsLoss(_Loss):
     pos_weight : Tensor, optional
         Factors of the part of the loss that the target multiplies, which broadcast.
 
-    Examples
-    --------
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)
     """
@@ -325,8 +315,6 @@ class CosineEmbeddingLoss(_MarginLoss):
     margin : float, default 0.0
         The largest cosine of unlike vectors that costs nothing.
 
-    Examples
-    --------
     >>> loss = torch.nn.CosineEmbeddingLoss()
     >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
     tensor(0.2929)
@@ -346,8 +334,6 @@ class TripletMarginLoss(_Loss):
     ValueError
         Unless `margin` is positive.
 
-    Examples
-    --------
     >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
     >>> torch.nn.TripletMarginLoss()(at, near, far)
     tensor(1.0000)
@@ -396,8 +382,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     ValueError
         Unless `margin` is positive.
 
-    Examples
-    --------
     >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
     >>> torch.nn.TripletMarginWithDistanceLoss(margin=2.0)(at, near, far)
     tensor(2.0000)
@@ -452,8 +436,6 @@ class MultiMarginLoss(_WeightedLoss):
     ValueError
         For another `p`, and a `weight` that is no vector.
 
-    Examples
-    --------
     >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
     tensor(0.1667)
     """
@@ -508,8 +490,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     weight : Tensor, optional
         A factor for each class.
 
-    Examples
-    --------
     >>> loss = torch.nn.MultiLabelSoftMarginLoss()
     >>> loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
     tensor(0.4100)
@@ -547,8 +527,6 @@ class PoissonNLLLoss(_Loss):
     eps : float, default 1e-08
         Added to the mean in the logarithm, where inputs are means.
 
-    Examples
-    --------
     >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
     tensor(0.8591)
     """
@@ -586,8 +564,6 @@ class GaussianNLLLoss(_Loss):
     eps : float, default 1e-06
         The least variance that counts.
 
-    Examples
-    --------
     >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.tensor([2.0, 0.0]), torch.ones(2))
     tensor(1.)
     """
@@ -612,8 +588,6 @@ class CTCLoss(_Loss):
         What is returned: the mean of the losses, each divided by the length of its target; their
         sum; or each of them.
 
-    Examples
-    --------
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
     >>> torch.nn.CTCLoss()(even, torch.tensor([[1]]), [3], [1])
     tensor(0.2877)
@@ -659,8 +633,6 @@ class NLLLoss2d(NLLLoss):
     FutureWarning
         At each construction.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.nn.NLLLoss2d()

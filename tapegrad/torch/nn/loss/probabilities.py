@@ -68,8 +68,6 @@ def kl_div(
     RuntimeError
         For integers.
 
-    Examples
-    --------
     >>> probabilities = torch.tensor([[0.5, 0.5]])
     >>> F.kl_div(torch.tensor([[0.25, 0.75]]).log(), probabilities, reduction="batchmean")
     tensor(0.1438)
@@ -127,8 +125,6 @@ def binary_cross_entropy(
     RuntimeError
         For different dtypes, and numbers outside of 0 and 1.
 
-    Examples
-    --------
     >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
     """
@@ -177,8 +173,6 @@ def binary_cross_entropy_with_logits(
     ValueError
         For different shapes.
 
-    Examples
-    --------
     >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)
     """

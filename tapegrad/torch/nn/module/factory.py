@@ -47,8 +47,6 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     TypeError
         For other keywords, and for one that is given twice.
 
-    Examples
-    --------
     >>> torch.nn.factory_kwargs({"dtype": torch.float64})
     {'dtype': torch.float64}
     """

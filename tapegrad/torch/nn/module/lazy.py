@@ -30,8 +30,6 @@ class LazyModuleMixin(Module):
     **kwargs : object
         Those of the next class, by name.
 
-    Examples
-    --------
     >>> class Scale(torch.nn.modules.lazy.LazyModuleMixin, torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

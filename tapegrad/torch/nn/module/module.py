@@ -61,8 +61,6 @@ class Module(Calls, State, Walks):
     TypeError
         For arguments that no next class gets.
 
-    Examples
-    --------
     >>> class Twice(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

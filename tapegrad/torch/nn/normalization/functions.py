@@ -190,8 +190,6 @@ def batch_norm(
     RuntimeError
         For shapes and dtypes that do not fit, and for no running statistics where they are needed.
 
-    Examples
-    --------
     >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
             [ 1.0000]])
@@ -285,8 +283,6 @@ def instance_norm(
     RuntimeError
         For shapes and dtypes that do not fit, and for no running statistics where they are needed.
 
-    Examples
-    --------
     >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]))
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
@@ -392,8 +388,6 @@ def layer_norm(
     TypeError
         For an argument that is no tensor.
 
-    Examples
-    --------
     >>> F.layer_norm(torch.tensor([[1.0, 3.0], [5.0, 9.0]]), (2,))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -434,8 +428,6 @@ def rms_norm(
     TypeError
         For an argument that is no tensor.
 
-    Examples
-    --------
     >>> F.rms_norm(torch.tensor([1.0, 7.0]), (2,))
     tensor([0.2000, 1.4000])
     """
@@ -489,8 +481,6 @@ def group_norm(
     TypeError
         For an argument that is no tensor.
 
-    Examples
-    --------
     >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -558,8 +548,6 @@ def local_response_norm(
     ValueError
         For less than three dimensions.
 
-    Examples
-    --------
     >>> F.local_response_norm(torch.ones(1, 2, 1), 2, alpha=3.0, beta=1.0)
     tensor([[[0.4000],
              [0.2500]]])

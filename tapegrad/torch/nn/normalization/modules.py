@@ -345,8 +345,6 @@ class LayerNorm(_Affine):
     bias : bool, default True
         Whether there is a bias, if `elementwise_affine`.
 
-    Examples
-    --------
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0], [5.0, 9.0]]))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
@@ -396,8 +394,6 @@ class RMSNorm(_Affine):
     elementwise_affine : bool, default True
         Whether there is a weight, of this shape.
 
-    Examples
-    --------
     >>> torch.nn.RMSNorm(2)(torch.tensor([1.0, 7.0]))
     tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
     """
@@ -448,8 +444,6 @@ class GroupNorm(_Affine):
     ValueError
         For channels that the groups do not divide.
 
-    Examples
-    --------
     >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 9.0]]))
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
            grad_fn=<NativeGroupNormBackward0>)

@@ -26,8 +26,6 @@ class SyncBatchNorm(_BatchNorm):
         How far the running statistics move towards those of a batch; None for the means over all
         batches.
 
-    Examples
-    --------
     >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3)).shape
     torch.Size([2, 3])
     """

@@ -148,8 +148,6 @@ def pad(
     NotImplementedError
         For another mode, and dimensions that the mode does not have.
 
-    Examples
-    --------
     >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2))
     tensor([[0., 1., 2., 3., 0., 0.]])
     >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2), mode="reflect")
@@ -179,8 +177,6 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
     RuntimeError
         For widths that do not fit.
 
-    Examples
-    --------
     >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 2), 7)
     tensor([7, 1, 2, 7, 7])
     """

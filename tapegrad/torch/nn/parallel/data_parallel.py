@@ -72,8 +72,6 @@ def data_parallel(
     object
         Its result.
 
-    Examples
-    --------
     >>> torch.nn.parallel.data_parallel(torch.nn.Linear(3, 2), torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """

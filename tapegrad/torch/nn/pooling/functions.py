@@ -361,8 +361,6 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = members(
     output_size : int
         The length of the result.
 
-    Examples
-    --------
     >>> F.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[2., 6.]])
     """,
@@ -372,8 +370,6 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = members(
     output_size : int or tuple of int
         The height and width of the result; None stands for that of the input.
 
-    Examples
-    --------
     >>> F.adaptive_avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 1)
     tensor([[[7.5000]]])
     """,

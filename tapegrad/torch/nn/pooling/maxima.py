@@ -289,8 +289,6 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = members(
     output_size : int
         The length of the result.
 
-    Examples
-    --------
     >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[3., 7.]])
     """,
@@ -345,8 +343,6 @@ def _adaptive_max_pool_nd_with_indices(dims: int) -> Function:
     output_size : int
         The length of the result.
 
-    Examples
-    --------
     >>> F.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     (tensor([[3., 7.]]), tensor([[1, 2]]))
     """,

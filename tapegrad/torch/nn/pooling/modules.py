@@ -376,8 +376,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     output_size : int
         The length of the result.
 
-    Examples
-    --------
     >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[2., 6.]])
     """
@@ -426,8 +424,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     output_size : int
         The length of the result.
 
-    Examples
-    --------
     >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[3., 7.]])
     """

@@ -54,8 +54,6 @@ class RNNBase(Module):
     TypeError
         For sizes that are no ints, and flags that are no bools.
 
-    Examples
-    --------
     >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
     torch.Size([5, 2, 4])
     """
@@ -390,8 +388,6 @@ class RNN(RNNBase):
     ValueError
         For another nonlinearity, for `proj_size`, and what `RNNBase` refuses.
 
-    Examples
-    --------
     >>> out, state = torch.nn.RNN(3, 4)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
@@ -432,8 +428,6 @@ class GRU(RNNBase):
     ValueError
         For `proj_size`, and what `RNNBase` refuses.
 
-    Examples
-    --------
     >>> out, state = torch.nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape
     (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
@@ -465,8 +459,6 @@ class LSTM(RNNBase):
     ValueError
         For what `RNNBase` refuses.
 
-    Examples
-    --------
     >>> out, (state, cell) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape, cell.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
@@ -561,8 +553,6 @@ class RNNCellBase(Module):
     num_chunks : int
         How many gates there are.
 
-    Examples
-    --------
     >>> torch.nn.RNNCellBase(3, 4, True, 1).weight_ih.shape
     torch.Size([4, 3])
     """
@@ -629,8 +619,6 @@ class RNNCell(RNNCellBase):
     nonlinearity : {"tanh", "relu"}, default "tanh"
         What the state is.
 
-    Examples
-    --------
     >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """

@@ -43,8 +43,6 @@ class PackedSequence(_Packed):
     AssertionError
         For no `batch_sizes`, and no pair as `data`.
 
-    Examples
-    --------
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).data
     tensor([1, 4, 2, 3])
     """
@@ -151,8 +149,6 @@ def invert_permutation(permutation: Tensor | None) -> Any:
     Tensor or None
         Its inverse; None for None.
 
-    Examples
-    --------
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -185,8 +181,6 @@ def pack_padded_sequence(
     RuntimeError
         For lengths that do not fit, that are 0, or that grow with `enforce_sorted`.
 
-    Examples
-    --------
     >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
     >>> torch.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
     tensor([1, 4, 2, 3])
@@ -269,8 +263,6 @@ def pad_packed_sequence(
     ValueError
         For a shorter `total_length`.
 
-    Examples
-    --------
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
     >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
     (tensor([[1, 2],
@@ -321,8 +313,6 @@ def pad_sequence(
     RuntimeError
         For no sequences, for what is not iterable, and another side.
 
-    Examples
-    --------
     >>> torch.nn.utils.rnn.pad_sequence([torch.ones(3), torch.ones(1)], batch_first=True)
     tensor([[1., 1., 1.],
             [1., 0., 0.]])
@@ -364,8 +354,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
     list of Tensor
         The sequences.
 
-    Examples
-    --------
     >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
     >>> torch.nn.utils.rnn.unpad_sequence(padded, [3, 1], batch_first=True)
     [tensor([1, 2, 3]), tensor([4])]
@@ -382,8 +370,6 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
     RuntimeError
         For lengths that grow with `enforce_sorted`, and for no sequences.
 
-    Examples
-    --------
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])]).data
     tensor([1, 4, 2])
     """
@@ -405,8 +391,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     list of Tensor
         The sequences.
 
-    Examples
-    --------
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
     >>> torch.nn.utils.rnn.unpack_sequence(packed)
     [tensor([1, 2]), tensor([4])]

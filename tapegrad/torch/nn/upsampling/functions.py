@@ -132,8 +132,6 @@ def interpolate(
     NotImplementedError
         For a mode that the dimensions do not have, and for most integers.
 
-    Examples
-    --------
     >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), size=4, mode="linear")
@@ -246,8 +244,6 @@ def upsample(
     --------
     tapegrad.torch.nn.functional.interpolate : The same under its present name.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -264,8 +260,6 @@ def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors 
     --------
     tapegrad.torch.nn.functional.interpolate : The same under its present name.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), size=4)
@@ -287,8 +281,6 @@ def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors
     --------
     tapegrad.torch.nn.functional.interpolate : The same under its present name.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     F.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), size=(1, 3))

@@ -59,8 +59,6 @@ def _affine_grid(theta: Value, size: Sequence[int], align_corners: bool) -> Valu
     --------
     tapegrad.torch.nn.functional.affine_grid : The same with checks.
 
-    Examples
-    --------
     >>> torch.affine_grid_generator(torch.eye(2, 3).unsqueeze(0), (1, 1, 1, 2), False)
     tensor([[[[-0.5000,  0.0000],
               [ 0.5000,  0.0000]]]])
@@ -114,8 +112,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     NotImplementedError
         For a `size` of another length.
 
-    Examples
-    --------
     >>> shifted = torch.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
     >>> F.affine_grid(shifted, (1, 1, 1, 2), align_corners=False)
     tensor([[[[0., 0.],
@@ -226,8 +222,6 @@ def grid_sample(
     RuntimeError
         For shapes and dtypes that do not fit.
 
-    Examples
-    --------
     >>> middle = torch.zeros(1, 1, 1, 2)
     >>> F.grid_sample(torch.arange(4.0).reshape(1, 1, 2, 2), middle, align_corners=False)
     tensor([[[[1.5000]]]])
@@ -281,8 +275,6 @@ def _grid_sampler(
     RuntimeError
         For shapes and dtypes that do not fit.
 
-    Examples
-    --------
     >>> middle = torch.zeros(1, 1, 1, 2)
     >>> torch.grid_sampler(torch.arange(4.0).reshape(1, 1, 2, 2), middle, 0, 0, False)
     tensor([[[[1.5000]]]])

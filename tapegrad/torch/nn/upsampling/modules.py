@@ -80,8 +80,6 @@ class Upsample(Module):
     --------
     tapegrad.torch.nn.functional.interpolate : The same as a function.
 
-    Examples
-    --------
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """

@@ -30,8 +30,6 @@ def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
     RuntimeError
         For less than three dimensions, and channels that r * r does not divide.
 
-    Examples
-    --------
     >>> F.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
              [2, 3]]])
@@ -74,8 +72,6 @@ def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
     RuntimeError
         For less than three dimensions, and sizes that r does not divide.
 
-    Examples
-    --------
     >>> F.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
     torch.Size([4, 1, 1])
     """
@@ -125,8 +121,6 @@ def channel_shuffle(input: Value, groups: int) -> Value:
     RuntimeError
         For less than three dimensions, and groups that do not divide the channels.
 
-    Examples
-    --------
     >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """
@@ -152,8 +146,6 @@ def native_channel_shuffle(input: Value, groups: int) -> Value:
     RuntimeError
         For less than three dimensions, and groups that do not divide the channels.
 
-    Examples
-    --------
     >>> F.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """

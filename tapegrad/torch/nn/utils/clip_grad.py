@@ -76,8 +76,6 @@ def get_total_norm(
     RuntimeError
         For a norm that is inf or NaN and `error_if_nonfinite`.
 
-    Examples
-    --------
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
@@ -110,8 +108,6 @@ def clip_grads_with_norm_(
     total_norm : Tensor
         The norm that they have.
 
-    Examples
-    --------
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
     >>> torch.nn.utils.clip_grads_with_norm_(w, 1.0, torch.tensor(6.0))
@@ -155,8 +151,6 @@ def clip_grad_norm_(
     RuntimeError
         For a norm that is inf or NaN and `error_if_nonfinite`.
 
-    Examples
-    --------
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
     >>> torch.nn.utils.clip_grad_norm_(w, 1.0), w.grad
@@ -194,8 +188,6 @@ def clip_grad_norm(
     FutureWarning
         At each call.
 
-    Examples
-    --------
     >>> import warnings
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
@@ -219,8 +211,6 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     clip_value : float
         The largest absolute value.
 
-    Examples
-    --------
     >>> w = torch.ones(2, requires_grad=True)
     >>> (3 * w).sum().backward()
     >>> torch.nn.utils.clip_grad_value_(w, 1.0)

@@ -22,8 +22,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Tensor
         Of one dimension.
 
-    Examples
-    --------
     >>> torch.nn.utils.parameters_to_vector([torch.ones(1), torch.zeros(1, 2)])
     tensor([1., 0., 0.])
     """
@@ -45,8 +43,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     TypeError
         For a `vec` that is no tensor.
 
-    Examples
-    --------
     >>> w = torch.ones(2, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([3.0, 4.0]), [w])
     >>> w

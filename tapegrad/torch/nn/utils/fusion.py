@@ -30,8 +30,6 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     AssertionError
         Unless both are in evaluation mode and `bn` tracks its statistics.
 
-    Examples
-    --------
     >>> conv, bn = torch.nn.Conv1d(2, 3, 2).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> fused, x = torch.nn.utils.fuse_conv_bn_eval(conv, bn), torch.ones(1, 2, 4)
     >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-6)
@@ -75,8 +73,6 @@ def fuse_conv_bn_weights(
     tuple of Parameter
         The weight and the bias.
 
-    Examples
-    --------
     >>> one, w = torch.ones(1), torch.ones(1, 1, 2)
     >>> torch.nn.utils.fuse_conv_bn_weights(w, None, one, one, 0.0, 2 * one, one)
     (Parameter containing:
@@ -118,8 +114,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     AssertionError
         Unless both are in evaluation mode and of as many features.
 
-    Examples
-    --------
     >>> linear, bn = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> fused, x = torch.nn.utils.fuse_linear_bn_eval(linear, bn), torch.ones(1, 2)
     >>> torch.allclose(fused(x), bn(linear(x)), atol=1e-6)
@@ -160,8 +154,6 @@ def fuse_linear_bn_weights(
     tuple of Parameter
         The weight and the bias.
 
-    Examples
-    --------
     >>> one, w = torch.ones(1), torch.ones(1, 2)
     >>> torch.nn.utils.fuse_linear_bn_weights(w, None, one, one, 0.0, 2 * one, one)
     (Parameter containing:

@@ -31,8 +31,6 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     RuntimeError
         For what is no module, and for one that has no argument `device`.
 
-    Examples
-    --------
     >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)
     """

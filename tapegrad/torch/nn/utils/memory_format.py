@@ -25,8 +25,6 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     Module
         The module itself.
 
-    Examples
-    --------
     >>> layer = torch.nn.Conv2d(3, 8, 3)
     >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(layer, torch.channels_last)
     >>> layer.weight.stride()
@@ -48,8 +46,6 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     Module
         The module itself.
 
-    Examples
-    --------
     >>> layer = torch.nn.Conv3d(3, 8, 2)
     >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(layer, torch.channels_last_3d)
     >>> layer.weight.stride()

@@ -180,8 +180,6 @@ def orthogonal(
     -----
     M. Lezcano-Casado, Trivializations for gradient-based optimization on manifolds (2019).
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
     >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
     True
@@ -249,8 +247,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     -----
     T. Salimans, D. Kingma, Weight normalization (2016).
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> layer.parametrizations.weight.original0.shape
     torch.Size([3, 1])
@@ -351,8 +347,6 @@ def spectral_norm(
     -----
     T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))
     >>> layer.weight.shape
     torch.Size([2, 2])

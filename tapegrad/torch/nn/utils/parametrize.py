@@ -43,8 +43,6 @@ def cached() -> Iterator[None]:
     None
         Nothing.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> with torch.nn.utils.parametrize.cached():
     ...     layer.weight is layer.weight
@@ -90,8 +88,6 @@ class ParametrizationList(ModuleList):
     ValueError
         For no modules, and where shape or dtype change without `unsafe`.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> type(layer.parametrizations.weight).__name__
     'ParametrizationList'
@@ -306,8 +302,6 @@ def register_parametrization(
     ValueError
         Where there is no such tensor, and where shape or dtype change without `unsafe`.
 
-    Examples
-    --------
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).mT
@@ -388,8 +382,6 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     bool
         Whether it has.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.is_parametrized(layer, "bias")
     False
@@ -419,8 +411,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         Where it is not parametrized, and where it has several originals and should have the value
         of one.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
     Linear(in_features=2, out_features=3, bias=True)
@@ -459,8 +449,6 @@ def type_before_parametrizations(module: Any) -> Any:
     type
         The class.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> type(layer).__name__
     'ParametrizedLinear'
@@ -489,8 +477,6 @@ def transfer_parametrizations_and_params(
     Module
         The module that got them.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> other = torch.nn.Linear(2, 3)
     >>> torch.nn.utils.parametrize.transfer_parametrizations_and_params(layer, other, "weight")

@@ -201,8 +201,6 @@ class PruningContainer(BasePruningMethod):
     ValueError
         For a method of another parameter.
 
-    Examples
-    --------
     >>> layer = torch.nn.Linear(4, 2)
     >>> for _ in range(2):
     ...     _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
@@ -607,8 +605,6 @@ def l1_unstructured(
     AssertionError
         For scores of another shape.
 
-    Examples
-    --------
     >>> layer = torch.nn.Linear(4, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
     >>> int((layer.weight == 0).sum()), sorted(name for name, _ in layer.named_parameters())
@@ -645,8 +641,6 @@ def ln_structured(
     AssertionError
         For scores of another shape.
 
-    Examples
-    --------
     >>> layer = torch.nn.Linear(2, 3)
     >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", 1, n=2, dim=0)
     >>> int((layer.weight_mask == 0).sum())
@@ -664,8 +658,6 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     AssertionError
         For a mask of another shape.
 
-    Examples
-    --------
     >>> mask = torch.tensor([[1.0, 0.0]])
     >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", mask)
     >>> layer.weight_mask
@@ -699,8 +691,6 @@ def global_unstructured(
     TypeError
         For what is not iterable, no dict of scores, and a class of another type.
 
-    Examples
-    --------
     >>> first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
     >>> method = torch.nn.utils.prune.L1Unstructured
     >>> pairs = [(first, "weight"), (second, "weight")]
@@ -747,8 +737,6 @@ def remove(module: Any, name: str) -> Any:
     ValueError
         Where it is not pruned.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> layer = torch.nn.utils.prune.remove(layer, "weight")
     >>> sorted(layer.state_dict())
@@ -772,8 +760,6 @@ def is_pruned(module: Any) -> bool:
     bool
         Whether one is.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> torch.nn.utils.prune.is_pruned(layer)
     True

@@ -204,8 +204,6 @@ def spectral_norm(
     -----
     T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
     >>> sorted(layer.state_dict())
     ['bias', 'weight_orig', 'weight_u', 'weight_v']
@@ -229,8 +227,6 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
     ValueError
         Where it is one.
 
-    Examples
-    --------
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
     >>> layer = torch.nn.utils.remove_spectral_norm(layer)
     >>> sorted(layer.state_dict())

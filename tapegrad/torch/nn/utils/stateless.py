@@ -42,8 +42,6 @@ def functional_call(
     FutureWarning
         At each call.
 
-    Examples
-    --------
     >>> import warnings
     >>> layer = torch.nn.Linear(1, 1)
     >>> given = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}

@@ -96,8 +96,6 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     -----
     T. Salimans, D. Kingma, Weight normalization (2016).
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
@@ -121,8 +119,6 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     ValueError
         Where it is one.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))

@@ -1,8 +1,8 @@
 """Docstrings: the sections that a function or a class does not write, or a table shares.
 
 One says what it does, and what is particular to it: whole sections, and an example at the end,
-which needs no heading. `completed` adds what signatures and kinds tell; `complete` does so for public names that
-are no operations. Knows none of them.
+which needs no heading. `completed` adds what signatures and kinds tell; `complete` does so for
+public names that are no operations. Knows none of them.
 """
 
 from __future__ import annotations

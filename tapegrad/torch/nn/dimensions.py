@@ -1,4 +1,4 @@
-"""Functions of 1, 2 and 3 dimensions, of which each family is written once.
+"""Functions of 1, 2 and 3 dimensions, of which each family is written once; settings for each.
 
 Knows the docstrings of families. Must not know what the functions compute.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 from tapegrad._core.types import Function
 from tapegrad.torch._docstrings.sections import of_member
+from tapegrad.torch._types import Sizes
 
 
 def members(family: Callable[[int], Function], *own: str) -> Any:
@@ -33,4 +34,9 @@ def _member(family: Callable[[int], Function], dims: int, own: str) -> Function:
     return function
 
 
-__all__ = ["members"]
+def repeated(given: Sizes, dims: int) -> tuple[int, ...]:
+    """A setting for each dimension: one for all, or as many as there are."""
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
+
+
+__all__ = ["members", "repeated"]

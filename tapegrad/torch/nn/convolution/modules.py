@@ -24,16 +24,13 @@ from tapegrad.torch.nn.convolution.functions import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from tapegrad.torch.nn.dimensions import repeated
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.padding.functions import pad
 from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
-
-
-def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
-    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
 
 
 class _ConvNd(Module):
@@ -197,10 +194,10 @@ class _Conv(_ConvNd):
         super().__init__(
             in_channels,
             out_channels,
-            _repeated(kernel_size, dims),
-            _repeated(stride, dims),
-            padding if isinstance(padding, str) else _repeated(padding, dims),
-            _repeated(dilation, dims),
+            repeated(kernel_size, dims),
+            repeated(stride, dims),
+            padding if isinstance(padding, str) else repeated(padding, dims),
+            repeated(dilation, dims),
             False,
             (0,) * dims,
             groups,
@@ -301,12 +298,12 @@ class _ConvTransposeNd(_ConvNd):
         super().__init__(
             in_channels,
             out_channels,
-            _repeated(kernel_size, dims),
-            _repeated(stride, dims),
-            _repeated(padding, dims),
-            _repeated(dilation, dims),
+            repeated(kernel_size, dims),
+            repeated(stride, dims),
+            repeated(padding, dims),
+            repeated(dilation, dims),
             True,
-            _repeated(output_padding, dims),
+            repeated(output_padding, dims),
             groups,
             bias,
             padding_mode,

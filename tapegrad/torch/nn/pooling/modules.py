@@ -11,6 +11,7 @@ from typing import Any
 from tapegrad._core.types import Function
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes
+from tapegrad.torch.nn.dimensions import repeated
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.pooling import functions as _pooling
 from tapegrad.torch.nn.pooling import maxima as _max_pooling
@@ -97,11 +98,11 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: Sizes, stride: Sizes = None, padding: Sizes = 0) -> None:
         super().__init__()
-        self.kernel_size: tuple[int, ...] = _repeated(kernel_size, self._dims)
-        self.stride: tuple[int, ...] = _repeated(
+        self.kernel_size: tuple[int, ...] = repeated(kernel_size, self._dims)
+        self.stride: tuple[int, ...] = repeated(
             kernel_size if stride is None else stride, self._dims
         )
-        self.padding: tuple[int, ...] = _repeated(padding, self._dims)
+        self.padding: tuple[int, ...] = repeated(padding, self._dims)
 
     def forward(
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
@@ -109,10 +110,6 @@ class _MaxUnpool(Module):
         return self._unpool(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
-
-
-def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
-    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
 
 
 class MaxUnpool1d(_MaxUnpool):
@@ -230,9 +227,9 @@ class AvgPool1d(_AvgPool):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size: tuple[int, ...] = _repeated(kernel_size, 1)
-        self.stride: tuple[int, ...] = _repeated(kernel_size if stride is None else stride, 1)
-        self.padding: tuple[int, ...] = _repeated(padding, 1)
+        self.kernel_size: tuple[int, ...] = repeated(kernel_size, 1)
+        self.stride: tuple[int, ...] = repeated(kernel_size if stride is None else stride, 1)
+        self.padding: tuple[int, ...] = repeated(padding, 1)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 

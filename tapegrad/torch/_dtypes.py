@@ -34,8 +34,6 @@ class dtype:
     itemsize : int
         Bytes of one element.
 
-    Examples
-    --------
     >>> torch.float32.itemsize, torch.float32.is_complex
     (4, False)
     """
@@ -225,8 +223,6 @@ def get_default_dtype() -> dtype:
     dtype
         A floating dtype.
 
-    Examples
-    --------
     >>> torch.get_default_dtype()
     torch.float32
     """
@@ -246,8 +242,6 @@ def set_default_dtype(d: object) -> None:
     TypeError
         If it is not floating.
 
-    Examples
-    --------
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.tensor([1.0]).dtype
     torch.float64
@@ -358,8 +352,6 @@ class Size(tuple[int, ...]):
     sizes : iterable of ints, default ()
         The sizes.
 
-    Examples
-    --------
     >>> torch.Size([2, 3]).numel()
     6
     """
@@ -412,8 +404,6 @@ class device:
     RuntimeError
         If it is not the CPU.
 
-    Examples
-    --------
     >>> torch.device("cpu")
     device(type='cpu')
     """
@@ -478,8 +468,6 @@ class layout(_Named):
     name : str
         What it prints as.
 
-    Examples
-    --------
     >>> torch.zeros(2).layout
     torch.strided
     """
@@ -495,8 +483,6 @@ class memory_format(_Named):
     name : str
         What it prints as.
 
-    Examples
-    --------
     >>> torch.channels_last
     torch.channels_last
     """
@@ -531,8 +517,6 @@ class finfo:
     type : dtype, optional
         A floating or complex dtype; the default one unless given.
 
-    Examples
-    --------
     >>> torch.finfo(torch.float32).bits
     32
     """
@@ -574,8 +558,6 @@ class iinfo:
     type : dtype
         An integer dtype.
 
-    Examples
-    --------
     >>> torch.iinfo(torch.int8).max
     127
     """

@@ -78,8 +78,6 @@ def get_autocast_dtype(device_type: str) -> _dtypes.dtype:
     dtype
         The dtype.
 
-    Examples
-    --------
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
@@ -97,8 +95,6 @@ def set_autocast_dtype(device_type: str, dtype: _dtypes.dtype) -> None:
     dtype : dtype
         The dtype.
 
-    Examples
-    --------
     >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
     """
     _dtypes_of[device_type] = dtype
@@ -113,8 +109,6 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     device_type : str, default 'cuda'
         The kind of device, as "cpu".
 
-    Examples
-    --------
     >>> torch.is_autocast_enabled("cpu")
     False
     """
@@ -132,8 +126,6 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     enabled : bool, optional
         The setting.
 
-    Examples
-    --------
     >>> torch.set_autocast_enabled("cpu", False)
     """
     if enabled is None:
@@ -196,8 +188,6 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
     enabled : bool
         The setting.
 
-    Examples
-    --------
     >>> torch.set_autocast_cache_enabled(True)
     """
     _state["cache"] = bool(enabled)
@@ -212,8 +202,6 @@ def autocast_increment_nesting() -> int:
     int
         How many blocks are open.
 
-    Examples
-    --------
     >>> torch.autocast_increment_nesting()
     1
     >>> torch.autocast_decrement_nesting()
@@ -232,8 +220,6 @@ def autocast_decrement_nesting() -> int:
     int
         How many blocks are open.
 
-    Examples
-    --------
     >>> torch.autocast_increment_nesting()
     1
     >>> torch.autocast_decrement_nesting()
@@ -278,8 +264,6 @@ def set_default_device(device: Any = None) -> None:
     RuntimeError
         If it is not the CPU.
 
-    Examples
-    --------
     >>> torch.set_default_device("cpu")
     """
     _dtypes.device("cpu" if device is None else device)
@@ -294,8 +278,6 @@ def is_storage(obj: object) -> bool:
     obj : object
         Any object.
 
-    Examples
-    --------
     >>> torch.is_storage(torch.ones(2).untyped_storage())
     True
     """
@@ -311,8 +293,6 @@ def set_warn_always(b: bool) -> None:
     b : bool
         The setting.
 
-    Examples
-    --------
     >>> torch.set_warn_always(False)
     """
     _state["always"] = bool(b)
@@ -337,8 +317,6 @@ def get_deterministic_debug_mode() -> int:
     int
         The mode.
 
-    Examples
-    --------
     >>> torch.get_deterministic_debug_mode()
     0
     """
@@ -354,8 +332,6 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     debug_mode : int or str
         0, 1 or 2, or "default", "warn" or "error".
 
-    Examples
-    --------
     >>> torch.set_deterministic_debug_mode("default")
     """
     words = {"default": 0, "warn": 1, "error": 2}
@@ -400,8 +376,6 @@ def sym_int(a: Any) -> int:
     int
         The number, rounded towards zero.
 
-    Examples
-    --------
     >>> torch.sym_int(2.0)
     2
     """
@@ -422,8 +396,6 @@ def sym_float(a: Any) -> float:
     float
         The number.
 
-    Examples
-    --------
     >>> torch.sym_float(2)
     2.0
     """
@@ -439,8 +411,6 @@ def sym_not(a: Any) -> bool:
     a : bool
         The truth value.
 
-    Examples
-    --------
     >>> torch.sym_not(True)
     False
     """
@@ -465,8 +435,6 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     object
         One of them.
 
-    Examples
-    --------
     >>> torch.sym_ite(True, 1, 2)
     1
     """
@@ -487,8 +455,6 @@ def sym_sum(args: Sequence[Any]) -> Any:
     number
         The sum.
 
-    Examples
-    --------
     >>> torch.sym_sum([1, 2, 3])
     6
     """
@@ -509,8 +475,6 @@ def sym_sqrt(a: Any) -> float:
     float
         The root.
 
-    Examples
-    --------
     >>> torch.sym_sqrt(4.0)
     2.0
     """
@@ -539,8 +503,6 @@ def sym_max(a: Any, b: Any) -> Any:
     number
         The greater one.
 
-    Examples
-    --------
     >>> torch.sym_max(2, 3)
     3
     """
@@ -563,8 +525,6 @@ def sym_min(a: Any, b: Any) -> Any:
     number
         The smaller one.
 
-    Examples
-    --------
     >>> torch.sym_min(2, 3)
     2
     """
@@ -594,8 +554,6 @@ def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Sequence[Any] = ()) -
     object
         What the function returned.
 
-    Examples
-    --------
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.tensor(0.0),))
     tensor(0.)
     """
@@ -620,8 +578,6 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Any
     tuple
         The last values.
 
-    Examples
-    --------
     >>> torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))
     (tensor(3),)
     """

@@ -25,8 +25,6 @@ def set_num_threads(num: int) -> None:
     num : int
         The number, at least 1.
 
-    Examples
-    --------
     >>> torch.set_num_threads(torch.get_num_threads())
     """
     if num <= 0 or not isinstance(num, int):
@@ -47,8 +45,6 @@ def get_num_threads() -> int:
     int
         The number.
 
-    Examples
-    --------
     >>> torch.get_num_threads() > 0
     True
     """
@@ -63,8 +59,6 @@ def set_num_interop_threads(num: int) -> None:
     num : int
         PyTorch's parameter.
 
-    Examples
-    --------
     >>> torch.set_num_interop_threads(1)
     """
 
@@ -77,8 +71,6 @@ def get_num_interop_threads() -> int:
     int
         The number.
 
-    Examples
-    --------
     >>> torch.get_num_interop_threads()
     1
     """
@@ -95,8 +87,6 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     warn_only : bool, default False
         Noted too: the mode is "warn".
 
-    Examples
-    --------
     >>> torch.use_deterministic_algorithms(False)
     """
     _deterministic.update(mode=bool(mode), warn_only=bool(warn_only))
@@ -115,8 +105,6 @@ def are_deterministic_algorithms_enabled() -> bool:
     bool
         Whether it is so.
 
-    Examples
-    --------
     >>> torch.are_deterministic_algorithms_enabled()
     False
     """
@@ -136,8 +124,6 @@ def set_float32_matmul_precision(precision: str) -> None:
     RuntimeError
         For another word.
 
-    Examples
-    --------
     >>> torch.set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
@@ -152,8 +138,6 @@ def get_float32_matmul_precision() -> str:
     str
         The word.
 
-    Examples
-    --------
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
@@ -181,8 +165,6 @@ def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> An
     UserWarning
         At the first call.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

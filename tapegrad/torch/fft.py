@@ -433,8 +433,6 @@ def fftfreq(
     Tensor
         The frequencies, first those from 0 on, then the negative ones.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
@@ -476,8 +474,6 @@ def rfftfreq(
     Tensor
         The frequencies, from 0 on.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
@@ -499,8 +495,6 @@ def fftshift(input: Value, dim: Sizes = None) -> Value:
     Tensor
         The elements, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.fft.fftshift(torch.tensor([0, 1, -2, -1]))
     tensor([-2, -1,  0,  1])
     """
@@ -521,8 +515,6 @@ def ifftshift(input: Value, dim: Sizes = None) -> Value:
     Tensor
         The elements, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
     tensor([ 0,  1, -2, -1])
     """

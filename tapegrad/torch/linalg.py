@@ -70,8 +70,6 @@ def inv(A: Value) -> Value:
     LinAlgError
         If a matrix is singular.
 
-    Examples
-    --------
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -100,8 +98,6 @@ def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
     LinAlgError
         If a matrix is singular, and `check_errors`.
 
-    Examples
-    --------
     >>> torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).inverse
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -139,8 +135,6 @@ def pinv(
     Tensor
         Matrices (..., m, n).
 
-    Examples
-    --------
     >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
@@ -169,8 +163,6 @@ def pinverse(input: Value, rcond: float = 1e-15) -> Value:
     Tensor
         Matrices (..., m, n).
 
-    Examples
-    --------
     >>> torch.pinverse(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
@@ -259,8 +251,6 @@ def solve(A: Value, B: Value, *, left: bool = True) -> Value:
     RuntimeError
         If shapes or dtypes do not fit.
 
-    Examples
-    --------
     >>> torch.linalg.solve(2 * torch.eye(2), torch.ones(2))
     tensor([0.5000, 0.5000])
     """
@@ -289,8 +279,6 @@ def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = Fals
     LinAlgError
         If a matrix is singular, and `check_errors`.
 
-    Examples
-    --------
     >>> torch.linalg.solve_ex(2 * torch.eye(2), torch.ones(2)).result
     tensor([0.5000, 0.5000])
     """
@@ -325,8 +313,6 @@ def solve_triangular(
     Tensor
         The solutions (..., n, m).
 
-    Examples
-    --------
     >>> torch.linalg.solve_triangular(torch.eye(2) * 2, torch.ones(2, 1), upper=True)
     tensor([[0.5000],
             [0.5000]])
@@ -355,8 +341,6 @@ def triangular_solve(
     named tuple
         The solutions `solution`, and the copy `cloned_coefficient`.
 
-    Examples
-    --------
     >>> torch.triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution
     tensor([[0.5000],
             [0.5000]])
@@ -382,8 +366,6 @@ def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Value:
     Tensor
         The solutions (..., n, m).
 
-    Examples
-    --------
     >>> torch.cholesky_solve(torch.tensor([[4.0], [4.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([[1.],
             [4.]])
@@ -406,8 +388,6 @@ def cholesky_inverse(L: Value, upper: bool = False) -> Value:
     Tensor
         Matrices (..., n, n).
 
-    Examples
-    --------
     >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.2500, 0.0000],
             [0.0000, 0.0625]])
@@ -432,8 +412,6 @@ def tensorinv(A: Value, ind: int = 2) -> Value:
     Tensor
         The inverse, with those dimensions last.
 
-    Examples
-    --------
     >>> torch.linalg.tensorinv(torch.eye(4).reshape(4, 2, 2), ind=1).shape
     torch.Size([2, 2, 4])
     """
@@ -463,8 +441,6 @@ def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
     Tensor
         The solution.
 
-    Examples
-    --------
     >>> torch.linalg.tensorsolve(torch.eye(4).reshape(4, 2, 2), torch.arange(4.0))
     tensor([[0., 1.],
             [2., 3.]])
@@ -496,8 +472,6 @@ def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None)
         The solution `solution`; `residuals` where A has more rows than columns and full rank, but
         not for "gelsy"; `rank`; and `singular_values` for "gelsd" and "gelss".
 
-    Examples
-    --------
     >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
     tensor([[1.],
@@ -550,8 +524,6 @@ def det(A: Value) -> Value:
     RuntimeError
         If A is not square, or of whole numbers.
 
-    Examples
-    --------
     >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.5]]))
     tensor(-1.5000)
     """
@@ -568,8 +540,6 @@ def slogdet(A: Value) -> Any:
     named tuple
         The signs `sign` (...), and the logarithms `logabsdet` (...).
 
-    Examples
-    --------
     >>> torch.linalg.slogdet(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     torch.return_types.linalg_slogdet(
     sign=tensor(-1.),
@@ -593,8 +563,6 @@ def _old_slogdet(input: Value) -> Any:
     named tuple
         The signs `sign` (...), and the logarithms `logabsdet` (...).
 
-    Examples
-    --------
     >>> torch.slogdet(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     torch.return_types.slogdet(
     sign=tensor(-1.),
@@ -618,8 +586,6 @@ def logdet(input: Value) -> Value:
     Tensor
         A number for each matrix.
 
-    Examples
-    --------
     >>> torch.logdet(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.0794)
     """
@@ -665,8 +631,6 @@ def cholesky(A: Value, *, upper: bool = False) -> Value:
     LinAlgError
         If a matrix is not positive definite.
 
-    Examples
-    --------
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -693,8 +657,6 @@ def _old_cholesky(input: Value, upper: bool = False) -> Value:
     LinAlgError
         If a matrix is not positive definite.
 
-    Examples
-    --------
     >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -725,8 +687,6 @@ def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) ->
     LinAlgError
         If a matrix is not positive definite, and `check_errors`.
 
-    Examples
-    --------
     >>> torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 5.0]])).L
     tensor([[2., 0.],
             [1., 2.]])
@@ -767,8 +727,6 @@ def qr(A: Value, mode: str = "reduced") -> Any:
     named tuple
         The matrices `Q` and `R`.
 
-    Examples
-    --------
     >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
     True
@@ -792,8 +750,6 @@ def _old_qr(input: Value, some: bool = True) -> Any:
     named tuple
         The matrices `Q` and `R`.
 
-    Examples
-    --------
     >>> Q, R = torch.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
     True
@@ -825,8 +781,6 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
     named tuple
         The matrices `U`, the singular values `S`, and the matrices `Vh`.
 
-    Examples
-    --------
     >>> torch.linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
     tensor([3., 2.])
     """
@@ -854,8 +808,6 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     named tuple
         The matrices `U`, the singular values `S`, and the matrices `V`.
 
-    Examples
-    --------
     >>> torch.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
     tensor([3., 2.])
     """
@@ -884,8 +836,6 @@ def svdvals(A: Value, *, driver: str | None = None) -> Value:
     Tensor
         The values (..., min(n, m)).
 
-    Examples
-    --------
     >>> torch.linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3)
     tensor([3., 2.])
     """
@@ -907,8 +857,6 @@ def eig(A: Value) -> Any:
     named tuple
         The numbers `eigenvalues` (..., n), and the matrices `eigenvectors` (..., n, n).
 
-    Examples
-    --------
     >>> torch.linalg.eig(torch.diag(torch.tensor([2.0, 3.0]))).eigenvalues
     tensor([2.+0.j, 3.+0.j])
     """
@@ -927,8 +875,6 @@ def eigvals(A: Value) -> Value:
     Tensor
         The numbers (..., n).
 
-    Examples
-    --------
     >>> torch.linalg.eigvals(torch.diag(torch.tensor([2.0, 3.0])))
     tensor([2.+0.j, 3.+0.j])
     """
@@ -951,8 +897,6 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     named tuple
         The real numbers `eigenvalues` (..., n), and the matrices `eigenvectors` (..., n, n).
 
-    Examples
-    --------
     >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.round(decimals=3)
     tensor([1., 3.])
     """
@@ -974,8 +918,6 @@ def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     Tensor
         The real numbers (..., n).
 
-    Examples
-    --------
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=3)
     tensor([1., 3.])
     """
@@ -1000,8 +942,6 @@ def lu(A: Value, *, pivot: bool = True) -> Any:
     named tuple
         The matrices `P`, `L` and `U`.
 
-    Examples
-    --------
     >>> torch.linalg.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).U
     tensor([[4., 0.],
             [0., 2.]])
@@ -1028,8 +968,6 @@ def lu_factor(A: Value, *, pivot: bool = True) -> Any:
     RuntimeError
         If U has a zero on its diagonal, with which no equation can be solved.
 
-    Examples
-    --------
     >>> torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     torch.return_types.linalg_lu_factor(
     LU=tensor([[4., 0.],
@@ -1057,8 +995,6 @@ def lu_solve(
     Tensor
         The solutions (..., n, m).
 
-    Examples
-    --------
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[2.0], [4.0]]))
     tensor([[1.],
@@ -1086,8 +1022,6 @@ def _old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> A
     Tensor
         The solutions (..., n, m).
 
-    Examples
-    --------
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> torch.lu_solve(torch.tensor([[2.0], [4.0]]), LU, pivots)
     tensor([[1.],
@@ -1110,8 +1044,6 @@ def matrix_exp(A: Value) -> Value:
     Tensor
         Matrices (..., n, n).
 
-    Examples
-    --------
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [0., 1.]])
@@ -1136,8 +1068,6 @@ def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
     Tensor
         Vectors, of the shape to which the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -1160,8 +1090,6 @@ def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     Tensor
         The sums, without the dimension.
 
-    Examples
-    --------
     >>> torch.linalg.vecdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -1186,8 +1114,6 @@ def diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Va
     Tensor
         A view, whose last dimension is the diagonal.
 
-    Examples
-    --------
     >>> torch.linalg.diagonal(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([1., 4.])
     """
@@ -1210,8 +1136,6 @@ def vander(x: Value, *, N: int | None = None) -> Value:
     Tensor
         Matrices (..., n, N).
 
-    Examples
-    --------
     >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [1, 2, 4],

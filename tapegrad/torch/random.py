@@ -25,8 +25,6 @@ def manual_seed(seed: int) -> Generator:
     Generator
         The default generator.
 
-    Examples
-    --------
     >>> first = torch.manual_seed(0) and torch.rand(2)
     >>> (torch.manual_seed(0) and torch.rand(2)).equal(first)
     True
@@ -43,8 +41,6 @@ def seed() -> int:
     int
         The seed.
 
-    Examples
-    --------
     >>> torch.seed() == torch.initial_seed()
     True
     """
@@ -60,8 +56,6 @@ def initial_seed() -> int:
     int
         The seed.
 
-    Examples
-    --------
     >>> generator = torch.manual_seed(7)
     >>> torch.initial_seed()
     7
@@ -78,8 +72,6 @@ def get_rng_state() -> Tensor:
     Tensor
         The state (uint8).
 
-    Examples
-    --------
     >>> state = torch.get_rng_state()
     >>> x = torch.rand(2)
     >>> torch.set_rng_state(state)
@@ -98,8 +90,6 @@ def set_rng_state(new_state: Tensor) -> None:
     new_state : Tensor
         A state (uint8).
 
-    Examples
-    --------
     >>> torch.set_rng_state(torch.get_rng_state())
     """
     default_generator.set_state(new_state)
@@ -133,8 +123,6 @@ def fork_rng(
     None
         Nothing.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> generator = torch.manual_seed(0)
     >>> with torch.random.fork_rng():

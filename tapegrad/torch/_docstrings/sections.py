@@ -339,7 +339,7 @@ def _returns(
 # --- Public names that are no operations --------------------------------------------------------
 
 _ROOMS = "tapegrad.torch."
-_OF_OPERATIONS = ("_docstrings", "_engine", "_graph", "_ops", "_rules", "_tensor")
+_OF_OPERATIONS = ("_docstrings", "_ops", "_rules")
 _SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
 
 

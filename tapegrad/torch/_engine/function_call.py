@@ -541,8 +541,6 @@ class VmapInfo(NamedTuple):
     randomness : str
         "error", "different" or "same", as `torch.vmap` was told.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.autograd.function.VmapInfo(3, "error").batch_size
     3

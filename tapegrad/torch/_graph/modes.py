@@ -73,8 +73,6 @@ def is_grad_enabled() -> bool:
     bool
         Whether it is so.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.is_grad_enabled()
     True
@@ -97,8 +95,6 @@ def is_inference_mode_enabled() -> bool:
     bool
         Whether it is so.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.is_inference_mode_enabled()
     False
@@ -216,8 +212,6 @@ class no_grad(Manager, metaclass=_Bare):
     --------
     inference_mode : Whose tensors can never be part of a graph.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
@@ -241,8 +235,6 @@ class enable_grad(Manager, metaclass=_Bare):
     **kwargs : object
         Nothing.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad(), torch.enable_grad():
@@ -261,8 +253,6 @@ class set_grad_enabled(Manager):
     mode : bool
         Whether operations are logged.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.set_grad_enabled(False):
@@ -308,8 +298,6 @@ class inference_mode(Manager):
     mode : bool, default True
         False for the opposite: operations are logged. As `@torch.inference_mode` the function.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> with torch.inference_mode():
     ...     x = torch.ones(2)

@@ -36,8 +36,6 @@ class UnpackedDualTensor(NamedTuple):
     tangent : Tensor or None
         The tangent; None for a tensor without one.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None
@@ -68,8 +66,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     --------
     make_dual : A tensor with a tangent.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> with forward_ad.dual_level():

@@ -58,8 +58,6 @@ class Tensor:
     **kwargs : object
         `device`, the CPU.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x**2).sum().backward()
@@ -299,8 +297,6 @@ class Tensor:
         RuntimeError
             If it is to become False for a tensor that was computed, or True for one of integers.
 
-        Examples
-        --------
         >>> import tapegrad.torch as torch
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
@@ -440,8 +436,6 @@ class Tensor:
         Tensor
             It does not require grad, and writes to one of the two change the other.
 
-        Examples
-        --------
         >>> import tapegrad.torch as torch
         >>> x = torch.ones(2, requires_grad=True)
         >>> (x * 2).detach()
@@ -554,8 +548,6 @@ class Tensor:
         RuntimeError
             If this tensor does not require grad.
 
-        Examples
-        --------
         >>> import tapegrad.torch as torch
         >>> x = torch.tensor(3.0, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: 10 * grad)

@@ -48,8 +48,6 @@ class autocast:
     UserWarning
         The first time that it is enabled.
 
-    Examples
-    --------
     >>> with torch.autocast("cpu", enabled=False):
     ...     (torch.ones(2) * 2).dtype
     torch.float32
@@ -110,8 +108,6 @@ class GradScaler:
     UserWarning
         The first time that it is enabled.
 
-    Examples
-    --------
     >>> scaler = torch.amp.GradScaler(enabled=False)
     >>> scaler.scale(torch.tensor(2.0))
     tensor(2.)
@@ -236,8 +232,6 @@ def custom_fwd(fwd: Function | None = None, **_: Any) -> Any:
     callable
         The forward itself.
 
-    Examples
-    --------
     >>> torch.amp.custom_fwd(device_type="cuda")(abs) is abs
     True
     """
@@ -259,8 +253,6 @@ def custom_bwd(bwd: Function | None = None, **_: Any) -> Any:
     callable
         The backward itself.
 
-    Examples
-    --------
     >>> torch.amp.custom_bwd(device_type="cuda")(abs) is abs
     True
     """
@@ -284,8 +276,6 @@ def is_autocast_available(device_type: str) -> bool:
     bool
         False.
 
-    Examples
-    --------
     >>> torch.amp.is_autocast_available("cuda")
     False
     """

@@ -89,8 +89,6 @@ class emit_nvtx(Block[Any]):
     RuntimeError
         Where it is entered a second time, or while a profile runs.
 
-    Examples
-    --------
     >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
     ...     torch.ones(2).sum()
     tensor(2.)
@@ -192,8 +190,6 @@ def load_nvprof(path: str) -> EventList:
     --------
     parse_nvprof_trace : The same as a list.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler import load_nvprof
     >>> events = load_nvprof("trace.prof")  # doctest: +SKIP
     """
@@ -217,8 +213,6 @@ def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
     AssertionError
         If a kernel was launched by another call than cudaLaunchKernel.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler import parse_nvprof_trace
     >>> events = parse_nvprof_trace("trace.prof")  # doctest: +SKIP
     """

@@ -64,8 +64,6 @@ def backward(
     --------
     grad : Gradients as results, with no `grad` changed.
 
-    Examples
-    --------
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.backward((x * x).sum())
     >>> x.grad
@@ -127,8 +125,6 @@ def _backward(
     DeprecationWarning
         If `retain_variables` is given.
 
-    Examples
-    --------
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> (x**2).backward()
     >>> x.grad
@@ -215,8 +211,6 @@ def grad(
     --------
     backward : Add the gradients to `grad`.
 
-    Examples
-    --------
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
     >>> torch.autograd.grad(slope, x)

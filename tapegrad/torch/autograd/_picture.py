@@ -52,8 +52,6 @@ def make_dot(
     Picture
         A str with a method `save(path)`, for Graphviz to draw.
 
-    Examples
-    --------
     >>> x = torch.ones(2, requires_grad=True)
     >>> print(torch.autograd.graph.make_dot((x * x).sum(), {"x": x}).count("->"))
     5

@@ -282,8 +282,6 @@ def tape(tensors: Tree | Callable[[], Tree], params: Any = None) -> TapeView:
     RuntimeError
         If no tensor requires grad; in `run` also where the graph was freed.
 
-    Examples
-    --------
     >>> w = torch.ones(3, requires_grad=True)
     >>> view = torch.autograd.graph.tape((w * w).sum(), {"w": w})
     >>> for row in view.run():

@@ -321,8 +321,6 @@ class detect_anomaly(_modes.Manager):
     --------
     set_detect_anomaly : Also as a function.
 
-    Examples
-    --------
     >>> import warnings
     >>> x = torch.tensor(-1.0, requires_grad=True)
     >>> with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
@@ -371,8 +369,6 @@ class set_detect_anomaly(Block[Any]):
     --------
     detect_anomaly : A context manager alone.
 
-    Examples
-    --------
     >>> x = torch.tensor(-1.0, requires_grad=True)
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
     ...     x.sqrt().backward()
@@ -403,8 +399,6 @@ def is_anomaly_enabled() -> bool:
     bool
         In this thread.
 
-    Examples
-    --------
     >>> torch.is_anomaly_enabled()
     False
     """
@@ -419,8 +413,6 @@ def is_anomaly_check_nan_enabled() -> bool:
     bool
         True also while the mode is off.
 
-    Examples
-    --------
     >>> torch.is_anomaly_check_nan_enabled()
     True
     """

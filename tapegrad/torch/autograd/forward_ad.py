@@ -48,8 +48,6 @@ def enter_dual_level() -> int:
     --------
     dual_level : The same as a context manager.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> forward_ad.enter_dual_level()
@@ -75,8 +73,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
     RuntimeError
         Outside of a level, and for another number.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> level = forward_ad.enter_dual_level()
@@ -110,8 +106,6 @@ def dual_level() -> Iterator[int]:
     RuntimeError
         Within a level: levels do not nest.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> with forward_ad.dual_level():
@@ -161,8 +155,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     --------
     unpack_dual : The value and the tangent of a tensor.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> with forward_ad.dual_level():

@@ -29,8 +29,6 @@ class FunctionCtx:
     needs_input_grad : tuple of bool
         Which arguments of the forward need a gradient.
 
-    Examples
-    --------
     >>> class Power(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x, exponent):
@@ -236,8 +234,6 @@ class FunctionMeta(type):
     members : dict
         What its body defines.
 
-    Examples
-    --------
     >>> isinstance(torch.autograd.Function, torch.autograd.function.FunctionMeta)
     True
     """
@@ -274,8 +270,6 @@ class Function(metaclass=FunctionMeta):
     DeprecationWarning
         If an instance is made.
 
-    Examples
-    --------
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -511,8 +505,6 @@ class InplaceFunction(Function):
     DeprecationWarning
         If an instance is made.
 
-    Examples
-    --------
     >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
     True
     """
@@ -536,8 +528,6 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         One whose results raise RuntimeError when a backward pass goes through them; if no gradient
         that it is given requires grad, they are constants.
 
-    Examples
-    --------
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -111,8 +111,6 @@ def vjp(
     RuntimeError
         If v does not fit, or is left out where it must not be; with `strict`, see there.
 
-    Examples
-    --------
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -193,8 +191,6 @@ def jvp(
     --------
     tapegrad.torch.func.jvp : In forward mode, where this runs two backward passes.
 
-    Examples
-    --------
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -260,8 +256,6 @@ def vhp(
     --------
     hvp : The same product by one more backward pass.
 
-    Examples
-    --------
     >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)
     (tensor(9.), tensor([ 6., 12.]))
@@ -325,8 +319,6 @@ def hvp(
     --------
     vhp : The same product by fewer backward passes, as the Hessian is symmetric.
 
-    Examples
-    --------
     >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)
     (tensor(9.), tensor([ 6., 12.]))
@@ -484,8 +476,6 @@ def jacobian(
     --------
     hessian : Of a scalar function the second derivatives.
 
-    Examples
-    --------
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -699,8 +689,6 @@ def hessian(
     --------
     hvp : Its product with a vector, without the matrix.
 
-    Examples
-    --------
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -21,8 +21,6 @@ class set_multithreading_enabled(Manager):
     mode : bool
         Kept as the attribute `mode`.
 
-    Examples
-    --------
     >>> torch.autograd.grad_mode.set_multithreading_enabled(False).mode
     False
     """

@@ -102,8 +102,6 @@ def gradcheck(
     --------
     gradgradcheck : The same of second derivatives.
 
-    Examples
-    --------
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
     True
@@ -228,8 +226,6 @@ def gradgradcheck(
     --------
     gradcheck : The same of first derivatives.
 
-    Examples
-    --------
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True

@@ -59,8 +59,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     RuntimeError
         For a tensor that does not require grad.
 
-    Examples
-    --------
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> edge = torch.autograd.graph.get_gradient_edge(x)
     >>> torch.autograd.grad(x**2, edge)
@@ -217,8 +215,6 @@ class saved_tensors_hooks(_modes.Manager):
     --------
     save_on_cpu : Hooks that copy, or write into files.
 
-    Examples
-    --------
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.item(), torch.tensor):
     ...     y = x.exp()
@@ -279,8 +275,6 @@ class save_on_cpu(saved_tensors_hooks):
     OSError
         Where a file cannot be written.
 
-    Examples
-    --------
     >>> import tempfile
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -331,8 +325,6 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     AssertionError
         In a backward pass after the block, or after `clear()`.
 
-    Examples
-    --------
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.exp()
@@ -381,8 +373,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     RuntimeError
         For anything else.
 
-    Examples
-    --------
     >>> x = torch.ones(2)
     >>> torch.autograd.graph.increment_version(x)
     >>> x._version
@@ -426,8 +416,6 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     RuntimeError
         If hooks are on already; where they are entered within the block.
 
-    Examples
-    --------
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     with torch.autograd.graph.save_on_cpu():
     ...         pass
@@ -515,8 +503,6 @@ def register_multi_grad_hook(
     ValueError
         For another mode.
 
-    Examples
-    --------
     >>> x, y = torch.tensor([2.0, 3.0], requires_grad=True).unbind()
     >>> handle = torch.autograd.graph.register_multi_grad_hook((x, y), print)
     >>> (x * y).backward()

@@ -85,8 +85,6 @@ class profile(Block[Any]):
     --------
     tapegrad.torch.profiler.profile : Works in steps, on a schedule.
 
-    Examples
-    --------
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     (x * x).sum().backward()
@@ -339,8 +337,6 @@ class record_function:
     RuntimeError
         Where a block is entered and the name is no text.
 
-    Examples
-    --------
     >>> with torch.autograd.profiler.profile() as prof:
     ...     with torch.autograd.profiler.record_function("part"):
     ...         y = torch.ones(2) + 1
@@ -404,8 +400,6 @@ class emit_itt:
     RuntimeError
         Where it is entered, unless `enabled` is False.
 
-    Examples
-    --------
     >>> with torch.autograd.profiler.emit_itt(enabled=False):
     ...     torch.ones(2).sum()
     tensor(2.)
@@ -520,8 +514,6 @@ def kineto_available() -> bool:
     bool
         False.
 
-    Examples
-    --------
     >>> torch.autograd.profiler.kineto_available()
     False
     """

@@ -27,8 +27,6 @@ class profile(_profiler.profile):
     FutureWarning
         Where it is made.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     with torch.autograd.profiler_legacy.profile() as prof:

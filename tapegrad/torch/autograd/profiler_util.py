@@ -39,8 +39,6 @@ class Interval:
     end : float
         Where it ends.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler_util import Interval
     >>> Interval(1.0, 3.0).elapsed_us()
     2.0
@@ -73,8 +71,6 @@ class Kernel(NamedTuple):
     duration : float
         In microseconds.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler_util import Kernel
     >>> Kernel("add", 0, 2.0).duration
     2.0
@@ -245,8 +241,6 @@ class FunctionEvent(FormattedTimesMixin):
     kernels : list of Kernel
         Computations on a device that it started.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler import FunctionEvent
     >>> FunctionEvent(0, "add", 0, start_us=1.0, end_us=3.0).cpu_time_total
     2.0
@@ -536,8 +530,6 @@ class EventList(list[Any]):
     with_flops : bool, default False
         Kept for averages of them.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler import EventList, FunctionEvent
     >>> events = EventList([FunctionEvent(i, "add", 0, 0.0, 2.0) for i in range(3)])
     >>> [(average.key, average.count) for average in events.key_averages()]
@@ -800,8 +792,6 @@ class MemRecordsAcc:
     mem_records : sequence of tuple
         In each the first has a method `start_ns()`.
 
-    Examples
-    --------
     >>> from tapegrad.torch.autograd.profiler import MemRecordsAcc
     >>> list(MemRecordsAcc([]).in_interval(0.0, 1.0))
     []

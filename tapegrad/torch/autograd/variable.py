@@ -57,8 +57,6 @@ class Variable(metaclass=_VariableMeta):
     UserWarning
         If `volatile` is given.
 
-    Examples
-    --------
     >>> isinstance(torch.ones(2), torch.autograd.Variable)
     True
     """

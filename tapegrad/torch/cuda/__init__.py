@@ -18,8 +18,6 @@ def is_available() -> bool:
     bool
         False.
 
-    Examples
-    --------
     >>> torch.cuda.is_available()
     False
     """
@@ -34,8 +32,6 @@ def is_initialized() -> bool:
     bool
         False.
 
-    Examples
-    --------
     >>> torch.cuda.is_initialized()
     False
     """
@@ -55,8 +51,6 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     bool
         False.
 
-    Examples
-    --------
     >>> torch.cuda.is_bf16_supported()
     False
     """
@@ -71,8 +65,6 @@ def device_count() -> int:
     int
         0.
 
-    Examples
-    --------
     >>> torch.cuda.device_count()
     0
     """
@@ -87,8 +79,6 @@ def manual_seed(seed: int) -> None:
     seed : int
         Not looked at.
 
-    Examples
-    --------
     >>> torch.cuda.manual_seed(0)
     """
 
@@ -101,8 +91,6 @@ def manual_seed_all(seed: int) -> None:
     seed : int
         Not looked at.
 
-    Examples
-    --------
     >>> torch.cuda.manual_seed_all(0)
     """
 
@@ -129,8 +117,6 @@ def memory_allocated(device: Any = None) -> int:
     int
         0.
 
-    Examples
-    --------
     >>> torch.cuda.memory_allocated()
     0
     """
@@ -145,8 +131,6 @@ def max_memory_allocated(device: Any = None) -> int:
     int
         0.
 
-    Examples
-    --------
     >>> torch.cuda.max_memory_allocated()
     0
     """
@@ -161,8 +145,6 @@ def memory_reserved(device: Any = None) -> int:
     int
         0.
 
-    Examples
-    --------
     >>> torch.cuda.memory_reserved()
     0
     """
@@ -184,8 +166,6 @@ def _needs_gpu(*_: Any, **__: Any) -> NoReturn:
     AssertionError
         Always.
 
-    Examples
-    --------
     >>> torch.cuda.synchronize()
     Traceback (most recent call last):
     ...

@@ -85,8 +85,6 @@ class VonMises(Distribution):
     The normalizer has polynomials for Bessel functions, good to about 1e-7: M. Abramowitz, I.
     Stegun, Handbook of mathematical functions, 9.8.1 to 9.8.4.
 
-    Examples
-    --------
     >>> p = torch.distributions.VonMises(0.0, 1.0)
     >>> p.log_prob(torch.tensor(0.0)), p.variance
     (tensor(-1.0738), tensor(0.5536))
@@ -149,8 +147,6 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
     G. Loaiza-Ganem, J. Cunningham (2019), The continuous Bernoulli: fixing a pervasive error in
     variational autoencoders.
 
-    Examples
-    --------
     >>> p = torch.distributions.ContinuousBernoulli(torch.tensor(0.25))
     >>> p.mean, p.log_prob(torch.tensor(0.5))
     (tensor(0.4102), tensor(-0.0498))

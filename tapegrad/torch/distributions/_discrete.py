@@ -88,8 +88,6 @@ class Bernoulli(_ByProbability, ExponentialFamily):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Bernoulli(torch.tensor([0.25, 0.5]))
     >>> p.log_prob(torch.ones(2)).exp(), p.variance
     (tensor([0.2500, 0.5000]), tensor([0.1875, 0.2500]))
@@ -161,8 +159,6 @@ class Geometric(_ByProbability):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Geometric(0.25)
     >>> p.mean, p.log_prob(torch.tensor(1.0)).exp()
     (tensor(3.), tensor(0.1875))
@@ -227,8 +223,6 @@ class Binomial(_ByProbability):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Binomial(3, probs=0.5)
     >>> p.log_prob(torch.arange(4.0)).exp()
     tensor([0.1250, 0.3750, 0.3750, 0.1250])
@@ -319,8 +313,6 @@ class Poisson(ExponentialFamily):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Poisson(2.0)
     >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
     tensor([0.1353, 0.2707])
@@ -384,8 +376,6 @@ class Categorical(_ByProbability):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> p.probs, p.log_prob(torch.tensor(1)).exp()
     (tensor([0.2500, 0.7500]), tensor(0.7500))
@@ -510,8 +500,6 @@ class OneHotCategorical(_OfClasses):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
     >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
     tensor(0.7500)
@@ -585,8 +573,6 @@ class Multinomial(_OfClasses):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0]))
     >>> p.mean, p.log_prob(torch.tensor([1.0, 3.0])).exp()
     (tensor([1., 3.]), tensor(0.4219))

@@ -54,8 +54,6 @@ class Gamma(ExponentialFamily):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Gamma(2.0, 4.0)
     >>> p.mean, p.variance, p.log_prob(torch.tensor(1.0))
     (tensor(0.5000), tensor(0.1250), tensor(-1.2274))
@@ -123,8 +121,6 @@ class Chi2(Gamma):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Chi2(3.0)
     >>> p.mean, p.variance
     (tensor(3.), tensor(6.))
@@ -159,8 +155,6 @@ class Dirichlet(ExponentialFamily):
         If `concentration` is a single number; for a parameter out of its range, unless
         `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
     >>> p.mean, p.log_prob(torch.tensor([0.5, 0.5]))
     (tensor([0.2500, 0.7500]), tensor(-0.2877))
@@ -256,8 +250,6 @@ class Beta(ExponentialFamily):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Beta(2.0, 3.0)
     >>> p.mean, p.log_prob(torch.tensor(0.5)).exp()
     (tensor(0.4000), tensor(1.5000))
@@ -341,8 +333,6 @@ class StudentT(Distribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.StudentT(3.0)
     >>> p.variance, p.log_prob(torch.tensor(0.0))
     (tensor(3.), tensor(-1.0009))

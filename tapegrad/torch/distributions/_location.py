@@ -75,8 +75,6 @@ class Normal(_LocationScale, ExponentialFamily):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Normal(torch.tensor([0.0, 1.0]), 2.0)
     >>> p.log_prob(torch.zeros(2))
     tensor([-1.6121, -1.7371])
@@ -134,8 +132,6 @@ class Laplace(_LocationScale):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Laplace(0.0, 1.0)
     >>> p.log_prob(torch.tensor(1.0)), p.variance
     (tensor(-1.6931), tensor(2.))
@@ -185,8 +181,6 @@ class Cauchy(_LocationScale):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Cauchy(0.0, 1.0)
     >>> p.cdf(torch.tensor([-1.0, 0.0, 1.0])), p.mean
     (tensor([0.2500, 0.5000, 0.7500]), tensor(nan))
@@ -232,8 +226,6 @@ class Gumbel(_LocationScale):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Gumbel(0.0, 1.0)
     >>> p.mean, p.cdf(torch.tensor(0.0))
     (tensor(0.5772), tensor(0.3679))
@@ -286,8 +278,6 @@ class Uniform(Distribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Uniform(1.0, 3.0)
     >>> p.log_prob(torch.tensor(2.0)), p.mean
     (tensor(-0.6931), tensor(2.))
@@ -398,8 +388,6 @@ class HalfNormal(_Half):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.HalfNormal(1.0)
     >>> p.mean, p.cdf(torch.tensor(1.0))
     (tensor(0.7979), tensor(0.6827))
@@ -429,8 +417,6 @@ class HalfCauchy(_Half):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.HalfCauchy(2.0)
     >>> p.cdf(torch.tensor(2.0)), p.mean
     (tensor(0.5000), tensor(inf))
@@ -460,8 +446,6 @@ class Exponential(ExponentialFamily):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Exponential(2.0)
     >>> p.mean, p.log_prob(torch.tensor(0.0))
     (tensor(0.5000), tensor(0.6931))

@@ -44,8 +44,6 @@ class LowRankMultivariateNormal(Distribution):
     Products with the inverse go through a matrix of the size of the rank, by the matrix
     determinant lemma and Woodbury's identity.
 
-    Examples
-    --------
     >>> factor = torch.tensor([[1.0], [2.0]])
     >>> p = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
     >>> p.covariance_matrix

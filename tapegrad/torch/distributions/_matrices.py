@@ -66,8 +66,6 @@ class Wishart(ExponentialFamily):
     UserWarning
         If `df` is below n: draws are likely to be singular.
 
-    Examples
-    --------
     >>> p = torch.distributions.Wishart(3.0, torch.eye(2))
     >>> p.mean
     tensor([[3., 0.],
@@ -246,8 +244,6 @@ class LKJCholesky(Distribution):
     D. Lewandowski, D. Kurowicka, H. Joe (2009), Generating random correlation matrices based on
     vines and extended onion method: draws are made row by row, as the onion is.
 
-    Examples
-    --------
     >>> p = torch.distributions.LKJCholesky(2)
     >>> p.log_prob(torch.eye(2))
     tensor(-0.6931)

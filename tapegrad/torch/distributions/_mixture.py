@@ -35,8 +35,6 @@ class MixtureSameFamily(Distribution):
     ValueError
         For other classes, other numbers of components, and batches that do not broadcast.
 
-    Examples
-    --------
     >>> weights = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> parts = torch.distributions.Normal(torch.tensor([0.0, 4.0]), 1.0)
     >>> p = torch.distributions.MixtureSameFamily(weights, parts)
@@ -163,8 +161,6 @@ class NegativeBinomial(_ByProbability):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.NegativeBinomial(2.0, probs=0.5)
     >>> p.mean, p.log_prob(torch.tensor([0.0, 1.0])).exp()
     (tensor(2.), tensor([0.2500, 0.2500]))

@@ -139,8 +139,6 @@ class AffineTransform(Transform):
     event_dim : int, default 0
         How many of the last dimensions count as those of one event.
 
-    Examples
-    --------
     >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 1.0]))
     tensor([1., 3.])
     """
@@ -187,8 +185,6 @@ class PowerTransform(Transform):
     exponent : Tensor or float
         The exponent.
 
-    Examples
-    --------
     >>> torch.distributions.PowerTransform(2.0).inv(torch.tensor(9.0))
     tensor(3.)
     """
@@ -227,8 +223,6 @@ class CumulativeDistributionTransform(Transform):
     distribution : Distribution
         The distribution; the inverse needs its `icdf`.
 
-    Examples
-    --------
     >>> d = torch.distributions
     >>> t = d.CumulativeDistributionTransform(d.Normal(0.0, 1.0))
     >>> t(torch.tensor([0.0, 1.0]))

@@ -37,8 +37,6 @@ class Weibull(TransformedDistribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Weibull(2.0, 1.0)
     >>> p.mean, p.log_prob(torch.tensor(2.0))
     (tensor(2.), tensor(-1.6931))
@@ -93,8 +91,6 @@ class Pareto(TransformedDistribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Pareto(1.0, 3.0)
     >>> p.mean, p.log_prob(torch.tensor(2.0))
     (tensor(1.5000), tensor(-1.6740))
@@ -149,8 +145,6 @@ class Kumaraswamy(TransformedDistribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Kumaraswamy(2.0, 3.0)
     >>> p.mean, p.cdf(torch.tensor(0.5))
     (tensor(0.4571), tensor(0.5781))
@@ -216,8 +210,6 @@ class InverseGamma(TransformedDistribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.InverseGamma(3.0, 4.0)
     >>> p.mean, p.variance
     (tensor(2.), tensor(4.))
@@ -278,8 +270,6 @@ class FisherSnedecor(Distribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.FisherSnedecor(3.0, 6.0)
     >>> p.mean, p.log_prob(torch.tensor(1.0))
     (tensor(1.5000), tensor(-0.9829))
@@ -345,8 +335,6 @@ class GeneralizedPareto(Distribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5)
     >>> p.mean, p.cdf(torch.tensor(2.0))
     (tensor(2.), tensor(0.7500))

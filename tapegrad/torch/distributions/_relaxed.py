@@ -43,8 +43,6 @@ class LogitRelaxedBernoulli(_ByProbability):
         If both or neither of `probs` and `logits` are given; for a parameter out of its range,
         unless `validate_args` is False.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions._relaxed import LogitRelaxedBernoulli
     >>> LogitRelaxedBernoulli(1.0, probs=0.5).log_prob(torch.tensor(0.0))
@@ -124,8 +122,6 @@ class RelaxedBernoulli(_Relaxed):
     -----
     C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution.
 
-    Examples
-    --------
     >>> p = torch.distributions.RelaxedBernoulli(0.5, probs=torch.tensor(0.5))
     >>> p.log_prob(torch.tensor([0.1, 0.5]))
     tensor([ 0.0408, -0.6931])
@@ -225,8 +221,6 @@ class RelaxedOneHotCategorical(_Relaxed):
     C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution; E. Jang, S. Gu, B. Poole
     (2017), Categorical reparameterization with Gumbel-softmax.
 
-    Examples
-    --------
     >>> p = torch.distributions.RelaxedOneHotCategorical(0.5, probs=torch.tensor([1.0, 3.0]))
     >>> p.log_prob(torch.tensor([0.5, 0.5]))
     tensor(-0.9808)
@@ -270,8 +264,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     Y. Bengio, N. Léonard, A. Courville (2013), Estimating or propagating gradients through
     stochastic neurons for conditional computation.
 
-    Examples
-    --------
     >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
     >>> p = torch.distributions.OneHotCategoricalStraightThrough(probs)
     >>> (p.rsample() * torch.tensor([1.0, 0.0])).sum().backward()
@@ -301,8 +293,6 @@ class LogisticNormal(TransformedDistribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
     >>> p.event_shape, p.log_prob(torch.tensor([0.25, 0.25, 0.5]))
     (torch.Size([3]), tensor(1.3054))

@@ -45,8 +45,6 @@ class Transform:
     ValueError
         For another `cache_size`.
 
-    Examples
-    --------
     >>> t = torch.distributions.AffineTransform(1.0, 2.0)
     >>> y = t(torch.tensor([0.0, 1.0]))
     >>> y, t.inv(y)
@@ -247,8 +245,6 @@ class ComposeTransform(Transform):
     parts : sequence of Transform
         The transforms; of none the identity.
 
-    Examples
-    --------
     >>> d = torch.distributions
     >>> t = d.ComposeTransform([d.AffineTransform(0.0, 2.0), d.ExpTransform()])
     >>> t(torch.tensor([0.0, 1.0]))
@@ -365,8 +361,6 @@ class IndependentTransform(Transform):
     reinterpreted_batch_ndims : int
         How many dimensions.
 
-    Examples
-    --------
     >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
     >>> x = torch.tensor([1.0, 2.0])
     >>> t.log_abs_det_jacobian(x, t(x))
@@ -437,8 +431,6 @@ class ReshapeTransform(Transform):
     ValueError
         If the numbers of elements differ.
 
-    Examples
-    --------
     >>> t = torch.distributions.ReshapeTransform((4,), (2, 2))
     >>> t(torch.arange(4.0))
     tensor([[0., 1.],
@@ -513,8 +505,6 @@ class CatTransform(_OfParts):
     AssertionError
         If something in `tseq` is no transform, or the lengths are not as many.
 
-    Examples
-    --------
     >>> d = torch.distributions
     >>> t = d.CatTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)], lengths=[1, 2])
     >>> t(torch.tensor([0.0, 1.0, 2.0]))
@@ -589,8 +579,6 @@ class StackTransform(_OfParts):
     AssertionError
         If something in `tseq` is no transform.
 
-    Examples
-    --------
     >>> d = torch.distributions
     >>> t = d.StackTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)])
     >>> t(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))

@@ -132,8 +132,6 @@ class CorrCholeskyTransform(Transform):
     row: D. Lewandowski, D. Kurowicka, H. Joe (2009), Generating random correlation matrices based
     on vines and extended onion method.
 
-    Examples
-    --------
     >>> factor = torch.distributions.CorrCholeskyTransform()(torch.tensor([0.5]))
     >>> factor @ factor.T
     tensor([[1.0000, 0.4621],

@@ -46,8 +46,6 @@ class MultivariateNormal(Distribution):
         If not one of the three matrices is given, or something has too few dimensions; for a
         matrix that is not of its kind, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> covariance = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
     >>> p = torch.distributions.MultivariateNormal(torch.zeros(2), covariance)
     >>> p.log_prob(torch.zeros(2)), p.variance

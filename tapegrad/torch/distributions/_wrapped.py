@@ -36,8 +36,6 @@ class Independent(Distribution, Generic[Base]):
     ValueError
         If the batch has fewer dimensions.
 
-    Examples
-    --------
     >>> p = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(2, 3), 1.0), 1)
     >>> p.batch_shape, p.event_shape, p.log_prob(torch.zeros(3))
     (torch.Size([2]), torch.Size([3]), tensor([-2.7568, -2.7568]))
@@ -123,8 +121,6 @@ class TransformedDistribution(Distribution):
     ValueError
         If the base has too few dimensions, or `transforms` is something else.
 
-    Examples
-    --------
     >>> d = torch.distributions
     >>> base = d.Uniform(torch.zeros(1), 1.0)
     >>> p = d.TransformedDistribution(base, [d.AffineTransform(1.0, 2.0)])
@@ -243,8 +239,6 @@ class LogNormal(TransformedDistribution):
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.LogNormal(0.0, 1.0)
     >>> p.mean, p.log_prob(torch.tensor(1.0))
     (tensor(1.6487), tensor(-0.9189))

@@ -30,8 +30,6 @@ class ConstraintRegistry:
     doc : str, optional
         The docstring of the registry, as a function of a constraint.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.constraint_registry import ConstraintRegistry
     >>> registry = ConstraintRegistry()

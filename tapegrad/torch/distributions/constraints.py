@@ -28,8 +28,6 @@ class Constraint:
     event_dim : int
         How many of the last dimensions make one value.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.positive.check(torch.tensor([1.0, -1.0]))
@@ -73,8 +71,6 @@ class _Dependent(Constraint):
     event_dim : int, optional
         How many of the last dimensions make one value, likewise.
 
-    Examples
-    --------
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.dependent(event_dim=1).event_dim
     1
@@ -123,8 +119,6 @@ def is_dependent(constraint: Constraint) -> bool:
     bool
         Whether it is `dependent`, or made of it.
 
-    Examples
-    --------
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.is_dependent(constraints.dependent), constraints.is_dependent(constraints.real)
     (True, False)
@@ -144,8 +138,6 @@ class _DependentProperty(property, _Dependent):
     event_dim : int, optional
         How many of the last dimensions make one value, likewise.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> class Half:
@@ -354,8 +346,6 @@ class Multinomial(Constraint):
     upper_bound : int
         The largest sum.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
@@ -450,8 +440,6 @@ class IndependentConstraint(Constraint):
     reinterpreted_batch_ndims : int
         How many of the last dimensions are taken together.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> both = constraints.independent(constraints.positive, 1)
@@ -496,8 +484,6 @@ class Cat(_OfParts):
     lengths : sequence of int, optional
         The length of each part; 1 by default.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> parts = constraints.cat([constraints.positive, constraints.real], 0, [1, 2])
@@ -567,8 +553,6 @@ class MixtureSameFamilyConstraint(Constraint):
     base_constraint : Constraint
         The constraint of the components.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> mixed = constraints.MixtureSameFamilyConstraint(constraints.positive)

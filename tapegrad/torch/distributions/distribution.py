@@ -57,8 +57,6 @@ class Distribution:
     ValueError
         For a parameter out of its range, unless `validate_args` is False.
 
-    Examples
-    --------
     >>> p = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> p.batch_shape, p.event_shape, p.sample((2,)).shape
     (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))

@@ -33,8 +33,6 @@ class ExponentialFamily(Distribution):
     Entropies and divergences follow from A and its gradient: F. Nielsen, R. Nock (2010), Entropies
     and cross-entropies of exponential families.
 
-    Examples
-    --------
     >>> isinstance(torch.distributions.Exponential(2.0), torch.distributions.ExponentialFamily)
     True
     """

@@ -66,8 +66,6 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     --------
     kl_divergence : Calls the function whose classes are nearest to those of p and q.
 
-    Examples
-    --------
     >>> class Unit(torch.distributions.Normal):
     ...     def __init__(self, loc):
     ...         super().__init__(loc, 1.0)
@@ -113,8 +111,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     --------
     register_kl : Add a formula.
 
-    Examples
-    --------
     >>> d = torch.distributions
     >>> d.kl_divergence(d.Normal(0.0, 1.0), d.Normal(torch.tensor([0.0, 1.0]), 1.0))
     tensor([0.0000, 0.5000])

@@ -105,8 +105,6 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     --------
     grad_and_value : The value, too.
 
-    Examples
-    --------
     >>> torch.func.grad(lambda x: (x**2).sum())(torch.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
@@ -155,8 +153,6 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     --------
     grad : The gradient alone.
 
-    Examples
-    --------
     >>> torch.func.grad_and_value(torch.square)(torch.tensor(3.0))
     (tensor(6.), tensor(9.))
     """
@@ -218,8 +214,6 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
         gradients of the output's structure and returns a tuple with one for each primal;
         RuntimeError for cotangents of another structure or shape.
 
-    Examples
-    --------
     >>> out, pullback = torch.func.vjp(torch.sin, torch.tensor(0.0))
     >>> pullback(torch.tensor(2.0))
     (tensor(2.),)
@@ -321,8 +315,6 @@ def jvp(
     RuntimeError
         If `strict` is given and an output does not depend on the primals.
 
-    Examples
-    --------
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
@@ -366,8 +358,6 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     tuple
         `(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
 
-    Examples
-    --------
     >>> out, pushforward = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> pushforward(torch.tensor(2.0))
     tensor(2.)
@@ -460,8 +450,6 @@ def jacrev(
     --------
     jacfwd : Forward mode, for more outputs than inputs.
 
-    Examples
-    --------
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -529,8 +517,6 @@ def jacfwd(
     --------
     jacrev : Reverse mode, for more inputs than outputs.
 
-    Examples
-    --------
     >>> torch.func.jacfwd(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -594,8 +580,6 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     callable
         Takes the arguments of `func` and returns the Hessian.
 
-    Examples
-    --------
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

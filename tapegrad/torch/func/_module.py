@@ -79,8 +79,6 @@ def functional_call(
     RuntimeError
         If `strict`, where names are missing or unknown.
 
-    Examples
-    --------
     >>> layer = torch.nn.Linear(2, 1, bias=False)
     >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, torch.tensor([1.0, 2.0]))
     tensor([3.])
@@ -179,8 +177,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     --------
     functional_call : Call a module with them, by `vmap`.
 
-    Examples
-    --------
     >>> models = [torch.nn.Linear(2, 1) for _ in range(3)]
     >>> params, buffers = torch.func.stack_module_state(models)
     >>> params["weight"].shape

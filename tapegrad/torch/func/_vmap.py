@@ -66,8 +66,6 @@ def vmap(
     ValueError
         For a `chunk_size` that is not above 0.
 
-    Examples
-    --------
     >>> torch.vmap(torch.dot)(torch.ones(2, 3), torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]))
     tensor([6., 1.])
     """

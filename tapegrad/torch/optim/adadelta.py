@@ -39,8 +39,6 @@ class Adadelta(FirstOrder):
     -----
     M. Zeiler, ADADELTA: an adaptive learning rate method (2012).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w])
     >>> (w**2).sum().backward()

@@ -40,8 +40,6 @@ class Adafactor(FirstOrder):
     -----
     N. Shazeer, M. Stern, Adafactor: adaptive learning rates with sublinear memory cost (2018).
 
-    Examples
-    --------
     >>> w = torch.ones(2, 2, requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w])
     >>> (w**2).sum().backward()

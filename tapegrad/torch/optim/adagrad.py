@@ -42,8 +42,6 @@ class Adagrad(FirstOrder):
     -----
     J. Duchi, E. Hazan, Y. Singer, Adaptive subgradient methods (2011).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -44,8 +44,6 @@ class Adam(FirstOrder):
     -----
     D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -40,8 +40,6 @@ class Adamax(FirstOrder):
     -----
     D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015), section 7.1.
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([w], lr=0.1)
     >>> (w**2).sum().backward()

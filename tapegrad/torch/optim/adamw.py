@@ -32,8 +32,6 @@ class AdamW(Adam):
     -----
     I. Loshchilov, F. Hutter, Decoupled weight decay regularization (2019).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1)
     >>> (w**2).sum().backward()

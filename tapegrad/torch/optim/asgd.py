@@ -46,8 +46,6 @@ class ASGD(FirstOrder):
     -----
     B. Polyak, A. Juditsky, Acceleration of stochastic approximation by averaging (1992).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -47,8 +47,6 @@ class LBFGS(Optimizer):
     -----
     J. Nocedal, S. Wright, Numerical optimization (2006), algorithms 7.4 and 7.5.
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

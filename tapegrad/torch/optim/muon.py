@@ -47,8 +47,6 @@ class Muon(FirstOrder):
     -----
     K. Jordan and others, Muon: an optimizer for hidden layers in neural networks (2024).
 
-    Examples
-    --------
     >>> w = torch.eye(2, requires_grad=True)
     >>> optimizer = torch.optim.Muon([w], lr=0.1)
     >>> (w**2).sum().backward()

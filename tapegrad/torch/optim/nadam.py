@@ -45,8 +45,6 @@ class NAdam(FirstOrder):
     -----
     T. Dozat, Incorporating Nesterov momentum into Adam (2016).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([w], lr=0.1)
     >>> (w**2).sum().backward()

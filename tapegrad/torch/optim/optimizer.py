@@ -38,8 +38,6 @@ def register_optimizer_step_pre_hook(hook: Function) -> Handle:
     Handle
         Its `remove()` ends that.
 
-    Examples
-    --------
     >>> def show(optimizer, args, kwargs):
     ...     print("before", type(optimizer).__name__)
     >>> handle = torch.optim.optimizer.register_optimizer_step_pre_hook(show)
@@ -58,8 +56,6 @@ def register_optimizer_step_post_hook(hook: Function) -> Handle:
     Handle
         Its `remove()` ends that.
 
-    Examples
-    --------
     >>> def show(optimizer, args, kwargs):
     ...     print("after", type(optimizer).__name__)
     >>> handle = torch.optim.optimizer.register_optimizer_step_post_hook(show)
@@ -98,8 +94,6 @@ class Optimizer:
     ValueError
         For no parameters, for one that is no leaf, and for one in two groups.
 
-    Examples
-    --------
     >>> class Descent(torch.optim.Optimizer):
     ...     def step(self, closure=None):
     ...         with torch.no_grad():

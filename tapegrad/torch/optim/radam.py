@@ -40,8 +40,6 @@ class RAdam(FirstOrder):
     -----
     L. Liu and others, On the variance of the adaptive learning rate and beyond (2020).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([w], lr=0.1)
     >>> (w**2).sum().backward()

@@ -43,8 +43,6 @@ class RMSprop(FirstOrder):
     G. Hinton, Neural networks for machine learning, lecture 6e (2012); `centered` is of A. Graves
     (2013).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
     >>> (w**2).sum().backward()

@@ -41,8 +41,6 @@ class Rprop(FirstOrder):
     -----
     M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning (1993).
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([w], lr=0.1)
     >>> (w**2).sum().backward()

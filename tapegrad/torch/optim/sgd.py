@@ -38,8 +38,6 @@ class SGD(FirstOrder):
     RuntimeError
         For `fused` with `differentiable` or `foreach`.
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
     >>> (w**2).sum().backward()

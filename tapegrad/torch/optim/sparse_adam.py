@@ -29,8 +29,6 @@ class SparseAdam(Optimizer):
     ValueError
         For settings out of range.
 
-    Examples
-    --------
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> torch.optim.SparseAdam([w]).step()
     """

@@ -41,8 +41,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     ValueError
         For another `decay`.
 
-    Examples
-    --------
     >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.9)
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
     tensor(1.1000)
@@ -65,8 +63,6 @@ def get_swa_avg_fn() -> Average:
     callable
         A function of the average, the model's parameter, and the number averaged so far.
 
-    Examples
-    --------
     >>> average = torch.optim.swa_utils.get_swa_avg_fn()
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
     tensor(1.5000)
@@ -99,8 +95,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     ValueError
         For another `decay`.
 
-    Examples
-    --------
     >>> averages = [torch.tensor(1.0)]
     >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor(2.0)], 1)
     >>> averages
@@ -118,8 +112,6 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
         A function of lists of averages, which it changes in place, of parameters, and the number
         averaged so far.
 
-    Examples
-    --------
     >>> averages = [torch.tensor(1.0)]
     >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(2.0)], 1)
     >>> averages
@@ -171,8 +163,6 @@ class AveragedModel(Module):
     P. Izmailov and others, Averaging weights leads to wider optima and better generalization
     (2018).
 
-    Examples
-    --------
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
     >>> for value in [1.0, 2.0]:
@@ -283,8 +273,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
     device : device, optional
         Where inputs are moved to.
 
-    Examples
-    --------
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
     >>> model.running_mean
@@ -329,8 +317,6 @@ class SWALR(LRScheduler):
     ValueError
         For another strategy, for epochs below 0, and for a list of another length.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.5, 2, "linear")
     >>> rates = []

@@ -35,8 +35,6 @@ class ProfilerActivity(enum.Enum):
     CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 : ProfilerActivity
         The members.
 
-    Examples
-    --------
     >>> torch.profiler.ProfilerActivity.CPU
     <ProfilerActivity.CPU: 0>
     """
@@ -66,8 +64,6 @@ class ProfilerAction(enum.Enum):
     RECORD_AND_SAVE : ProfilerAction
         Record, and end the trace.
 
-    Examples
-    --------
     >>> torch.profiler.ProfilerAction.RECORD
     <ProfilerAction.RECORD: 2>
     """
@@ -86,8 +82,6 @@ def supported_activities() -> set[ProfilerActivity]:
     set of ProfilerActivity
         The CPU.
 
-    Examples
-    --------
     >>> torch.profiler.supported_activities()
     {<ProfilerActivity.CPU: 0>}
     """
@@ -136,8 +130,6 @@ def schedule(
     UserWarning
         If `warmup` is 0.
 
-    Examples
-    --------
     >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
     >>> [action(step).name for step in range(5)]
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
@@ -206,8 +198,6 @@ def tensorboard_trace_handler(
     callable
         Takes a profiler; RuntimeError if the folder cannot be made.
 
-    Examples
-    --------
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     handler = torch.profiler.tensorboard_trace_handler(folder, "worker")
@@ -276,8 +266,6 @@ class profile(Block[Any]):
     FutureWarning
         If `use_cuda` is given.
 
-    Examples
-    --------
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.profiler.profile() as prof:
     ...     (x * x).sum().backward()

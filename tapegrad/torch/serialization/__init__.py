@@ -59,8 +59,6 @@ def save(
     --------
     load : Reads such files.
 
-    Examples
-    --------
     >>> import io
     >>> file = io.BytesIO()
     >>> torch.save({"w": torch.ones(2)}, file)
@@ -138,8 +136,6 @@ def load(
     --------
     save : Writes such files.
 
-    Examples
-    --------
     >>> import io
     >>> file = io.BytesIO()
     >>> torch.save([torch.arange(3), "a"], file)
@@ -212,8 +208,6 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
     TypeError
         In every call.
 
-    Examples
-    --------
     >>> torch.serialization.add_safe_globals([])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
@@ -233,8 +227,6 @@ def get_safe_globals() -> list[Any]:
     list
         None of them: it is empty.
 
-    Examples
-    --------
     >>> torch.serialization.get_safe_globals()
     []
     """

@@ -254,8 +254,6 @@ def assert_close(
     ValueError
         If only one of the tolerances is given.
 
-    Examples
-    --------
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     """
     if (rtol is None) != (atol is None):

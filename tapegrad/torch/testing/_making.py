@@ -59,8 +59,6 @@ def make_tensor(
     ValueError
         If `low` is not below `high`, or `noncontiguous` and `memory_format` are given both.
 
-    Examples
-    --------
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float32).shape
     torch.Size([2, 3])
     """

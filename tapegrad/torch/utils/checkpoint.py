@@ -77,8 +77,6 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
     context manager
         For the calls of `checkpoint`.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -103,8 +101,6 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     context manager
         For the calls of `checkpoint`.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -126,8 +122,6 @@ class CheckpointFunction(Function):
     *args, **kwargs : object
         Ignored: a Function is not meant to have instances.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.checkpoint import CheckpointFunction
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -334,8 +328,6 @@ def noop_context_fn() -> tuple[Any, Any]:
     tuple
         Two context managers.
 
-    Examples
-    --------
     >>> first, second = torch.utils.checkpoint.noop_context_fn()
     >>> with first, second:
     ...     torch.ones(2).sum()
@@ -357,8 +349,6 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     UserWarning
         If none requires grad.
 
-    Examples
-    --------
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.check_backward_validity([x, 3])
     """
@@ -384,8 +374,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     RuntimeError
         For anything but a tuple.
 
-    Examples
-    --------
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.detach_variable((2 * x, 3))
     (tensor([2., 2.], requires_grad=True), 3)
@@ -411,8 +399,6 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     tuple of list
         Two that are empty.
 
-    Examples
-    --------
     >>> torch.utils.checkpoint.get_device_states(torch.ones(2))
     ([], [])
     """
@@ -429,8 +415,6 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
     device_type : str, optional
         Ignored.
 
-    Examples
-    --------
     >>> torch.utils.checkpoint.set_device_states([], [])
     """
 
@@ -521,8 +505,6 @@ def checkpoint(
     -----
     T. Chen et al. (2016), Training deep nets with sublinear memory cost.
 
-    Examples
-    --------
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
     >>> torch.autograd.grad(y, x)
@@ -627,8 +609,6 @@ def checkpoint_sequential(
     --------
     checkpoint : One segment.
 
-    Examples
-    --------
     >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.ReLU())
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False).shape

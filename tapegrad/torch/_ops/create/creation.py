@@ -137,8 +137,6 @@ def zeros(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Val
     size : sequence of ints, optional
         The shape by its name.
 
-    Examples
-    --------
     >>> torch.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
@@ -157,8 +155,6 @@ def ones(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Valu
     size : sequence of ints, optional
         The shape by its name.
 
-    Examples
-    --------
     >>> torch.ones(2, 3)
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
@@ -177,8 +173,6 @@ def empty(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Val
     size : sequence of ints, optional
         The shape by its name.
 
-    Examples
-    --------
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
     """
@@ -241,8 +235,6 @@ def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) ->
     dtype : dtype, optional
         The dtype; that of the number unless given.
 
-    Examples
-    --------
     >>> torch.full((2, 2), 7)
     tensor([[7, 7],
             [7, 7]])
@@ -266,8 +258,6 @@ def scalar_tensor(s: Number, *, dtype: np.dtype[Any] | None) -> Value:
     s : number
         The element.
 
-    Examples
-    --------
     >>> torch.scalar_tensor(3.0)
     tensor(3.)
     """
@@ -285,8 +275,6 @@ def eye(n: int, m: int | None = None, *, dtype: np.dtype[Any] | None) -> Value:
     m : int, optional
         The number of columns; n unless given.
 
-    Examples
-    --------
     >>> torch.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
@@ -318,8 +306,6 @@ def zeros_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
     input : Tensor
         The tensor whose shape and dtype it has.
 
-    Examples
-    --------
     >>> torch.zeros_like(torch.ones(2))
     tensor([0., 0.])
     """
@@ -335,8 +321,6 @@ def ones_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
     input : Tensor
         The tensor whose shape and dtype it has.
 
-    Examples
-    --------
     >>> torch.ones_like(torch.zeros(2))
     tensor([1., 1.])
     """
@@ -352,8 +336,6 @@ def empty_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
     input : Tensor
         The tensor whose shape and dtype it has.
 
-    Examples
-    --------
     >>> torch.empty_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -371,8 +353,6 @@ def full_like(input: Tensor, fill_value: TensorLike, *, dtype: np.dtype[Any] | N
     fill_value : number or Tensor
         The number, or a tensor of no dimensions.
 
-    Examples
-    --------
     >>> torch.full_like(torch.zeros(2), 7.0)
     tensor([7., 7.])
     """

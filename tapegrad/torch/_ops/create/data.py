@@ -55,8 +55,6 @@ def tensor(
     RuntimeError
         For other objects.
 
-    Examples
-    --------
     >>> torch.tensor([[1, 2], [3, 4.5]])
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
@@ -309,8 +307,6 @@ def from_numpy(ndarray: Value) -> Tensor:
     UserWarning
         If the array cannot be written to.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> a = np.zeros(2)
     >>> torch.from_numpy(a)[0] = 1.0
@@ -345,8 +341,6 @@ def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
     Tensor
         A tensor, which shares the memory of a tensor or an array of that dtype.
 
-    Examples
-    --------
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
@@ -393,8 +387,6 @@ def asarray(
     ValueError
         If `copy` is False and a copy is needed.
 
-    Examples
-    --------
     >>> torch.asarray([1, 2])
     tensor([1, 2])
     """
@@ -437,8 +429,6 @@ def frombuffer(
     Tensor
         A vector over the same memory.
 
-    Examples
-    --------
     >>> torch.frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8)
     tensor([1, 2, 3], dtype=torch.uint8)
     """
@@ -460,8 +450,6 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     Tensor
         A tensor over the same memory.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> torch.from_dlpack(np.array([1.0, 2.0]))
     tensor([1., 2.], dtype=torch.float64)

@@ -66,8 +66,6 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     value : number or Tensor
         The number, or a tensor of no dimensions.
 
-    Examples
-    --------
     >>> torch.fill_(torch.zeros(2), 3.0)
     tensor([3., 3.])
     """

@@ -143,8 +143,6 @@ def set_default_tensor_type(t: DType | str) -> None:
     UserWarning
         Always.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

@@ -49,8 +49,6 @@ def rand(
     size : sequence of ints, optional
         The shape by its name.
 
-    Examples
-    --------
     >>> torch.rand(2, 3).shape
     torch.Size([2, 3])
     """
@@ -74,8 +72,6 @@ def randn(
     size : sequence of ints, optional
         The shape by its name.
 
-    Examples
-    --------
     >>> torch.randn(2, 3).shape
     torch.Size([2, 3])
     """
@@ -105,8 +101,6 @@ def randint(
     size : sequence of ints, optional
         The shape by its name.
 
-    Examples
-    --------
     >>> torch.randint(0, 1, (3,))
     tensor([0, 0, 0])
     """
@@ -130,8 +124,6 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: np.dtype[Any]
     n : int
         How many numbers.
 
-    Examples
-    --------
     >>> torch.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
@@ -150,8 +142,6 @@ def rand_like(
     input : Tensor
         The tensor whose shape and dtype it has.
 
-    Examples
-    --------
     >>> torch.rand_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -171,8 +161,6 @@ def randn_like(
     input : Tensor
         The tensor whose shape and dtype it has.
 
-    Examples
-    --------
     >>> torch.randn_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -203,8 +191,6 @@ def randint_like(
     high : int, optional
         The upper bound, not included.
 
-    Examples
-    --------
     >>> torch.randint_like(torch.zeros(2), 1)
     tensor([0., 0.])
     """
@@ -284,8 +270,6 @@ def normal(
     size : sequence of ints, optional
         The shape, where both are numbers.
 
-    Examples
-    --------
     >>> torch.normal(torch.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
@@ -333,8 +317,6 @@ def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = No
     Tensor
         Zeros and ones, in the shape and dtype of `input`.
 
-    Examples
-    --------
     >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
@@ -360,8 +342,6 @@ def poisson(input: Value, generator: Generator | None = None) -> Value:
     Tensor
         Whole numbers, in the shape and dtype of `input`.
 
-    Examples
-    --------
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
@@ -396,8 +376,6 @@ def multinomial(
     Tensor
         Indices (num_samples,) or (rows, num_samples), int64.
 
-    Examples
-    --------
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """

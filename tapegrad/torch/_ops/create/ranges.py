@@ -38,8 +38,6 @@ def arange(
     step : number, default 1
         The distance of neighbours.
 
-    Examples
-    --------
     >>> torch.arange(5)
     tensor([0, 1, 2, 3, 4])
     >>> torch.arange(1, 2, 0.25)
@@ -92,8 +90,6 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: np.dtype[Any] | N
     steps : int
         How many numbers.
 
-    Examples
-    --------
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
@@ -119,8 +115,6 @@ def logspace(
     base : float, default 10.0
         The base.
 
-    Examples
-    --------
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
@@ -154,8 +148,6 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | 
     Tensor
         Whole numbers (2, count), int64 unless another dtype is given.
 
-    Examples
-    --------
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -179,8 +171,6 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | 
     Tensor
         Whole numbers (2, count), int64 unless another dtype is given.
 
-    Examples
-    --------
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])

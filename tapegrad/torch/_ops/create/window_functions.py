@@ -68,8 +68,6 @@ def hann_window(
     Tensor
         A vector of `window_length` elements.
 
-    Examples
-    --------
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -104,8 +102,6 @@ def hamming_window(
     Tensor
         A vector of `window_length` elements.
 
-    Examples
-    --------
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -131,8 +127,6 @@ def blackman_window(
     Tensor
         A vector of `window_length` elements.
 
-    Examples
-    --------
     >>> torch.blackman_window(5).shape
     torch.Size([5])
     """
@@ -158,8 +152,6 @@ def bartlett_window(
     Tensor
         A vector of `window_length` elements.
 
-    Examples
-    --------
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -195,8 +187,6 @@ def kaiser_window(
     Tensor
         A vector of `window_length` elements.
 
-    Examples
-    --------
     >>> torch.kaiser_window(4)
     tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
     """

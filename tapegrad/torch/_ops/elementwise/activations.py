@@ -196,8 +196,6 @@ def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value
     max_val : float, default 1.0
         The upper bound.
 
-    Examples
-    --------
     >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -245,8 +243,6 @@ def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     negative_slope : float, default 0.01
         The slope below 0.
 
-    Examples
-    --------
     >>> torch.nn.functional.leaky_relu(torch.tensor([-2.0, 0.5]), 0.25)
     tensor([-0.5000,  0.5000])
     """
@@ -276,8 +272,6 @@ def prelu(input: Value, weight: Value) -> Value:
     Tensor
         A value for each element, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.prelu(torch.tensor([-2.0, 3.0]), torch.tensor(0.25))
     tensor([-0.5000,  3.0000])
     """
@@ -318,8 +312,6 @@ def threshold(input: Value, threshold: float, value: float) -> Value:
     value : float
         The number in place of the others.
 
-    Examples
-    --------
     >>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
     tensor([-1.,  2.])
     """
@@ -367,8 +359,6 @@ def elu(input: Value, alpha: float = 1.0) -> Value:
     alpha : float, default 1.0
         How far down the result goes.
 
-    Examples
-    --------
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 0.5]))
     tensor([-0.6321,  0.5000])
     """
@@ -385,8 +375,6 @@ def celu(input: Value, alpha: float = 1.0) -> Value:
     alpha : float, default 1.0
         How far down the result goes; not 0.
 
-    Examples
-    --------
     >>> torch.celu(torch.tensor([-1.0, 0.5]))
     tensor([-0.6321,  0.5000])
     """
@@ -434,8 +422,6 @@ def rrelu(
     training : bool, default False
         Whether the slopes are drawn, one an element.
 
-    Examples
-    --------
     >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
@@ -541,8 +527,6 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     approximate : str, default 'none'
         "none", or "tanh" for a formula without the error function.
 
-    Examples
-    --------
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.5]))
     tensor([-0.1587,  0.3457])
     """
@@ -617,8 +601,6 @@ def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     threshold : float, default 20.0
         Where `beta * x` is above it, the result is x.
 
-    Examples
-    --------
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 2.0]))
     tensor([0.6931, 2.1269])
     """
@@ -775,8 +757,6 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     lambd : float, default 0.5
         The threshold, not negative.
 
-    Examples
-    --------
     >>> torch.nn.functional.softshrink(torch.tensor([-1.0, 0.25, 1.0]))
     tensor([-0.5000,  0.0000,  0.5000])
     """
@@ -824,8 +804,6 @@ def glu(input: Value, dim: int = -1) -> Value:
     Tensor
         The products, of half the size along `dim`.
 
-    Examples
-    --------
     >>> torch.nn.functional.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
     """

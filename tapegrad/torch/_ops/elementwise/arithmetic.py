@@ -96,8 +96,6 @@ def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     alpha : number, default 1
         The factor of `other`; RuntimeError where it does not fit the dtypes.
 
-    Examples
-    --------
     >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.5]), alpha=2)
     tensor([2., 3.])
     """
@@ -116,8 +114,6 @@ def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     alpha : number, default 1
         The factor of `other`.
 
-    Examples
-    --------
     >>> torch.sub(torch.tensor([5.0, 6.0]), torch.tensor([1.0, 2.0]), alpha=2)
     tensor([3., 2.])
     """
@@ -180,8 +176,6 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     alpha : number, default 1
         The factor of `input`.
 
-    Examples
-    --------
     >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
     tensor([9., 8.])
     """
@@ -199,8 +193,6 @@ def mul(input: Value, other: Value) -> Value:
     other : Tensor or number
         The second factors; the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
@@ -240,8 +232,6 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Valu
     other : Tensor or number
         The divisors; the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.div(torch.tensor([7.0, -7.0]), 2)
     tensor([ 3.5000, -3.5000])
     >>> torch.div(torch.tensor([7.0, -7.0]), 2, rounding_mode="floor")
@@ -428,8 +418,6 @@ def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
     Tensor
         A copy with memory of its own.
 
-    Examples
-    --------
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.clone(x)
     tensor([1., 2.], grad_fn=<CloneBackward0>)

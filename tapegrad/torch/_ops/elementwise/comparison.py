@@ -70,8 +70,6 @@ def equal(input: Value, other: Value) -> bool:
     other : Tensor
         The other tensor.
 
-    Examples
-    --------
     >>> torch.equal(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
     True
     """
@@ -107,8 +105,6 @@ def isclose(
     Tensor
         Truth values, in the shape to which the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-6, 3.0]))
     tensor([ True, False])
     """
@@ -126,8 +122,6 @@ def allclose(
     bool
         Whether it is so.
 
-    Examples
-    --------
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     True
     """
@@ -351,8 +345,6 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     Tensor
         The elements that were chosen; for a condition alone `nonzero(condition, as_tuple=True)`.
 
-    Examples
-    --------
     >>> x = torch.tensor([-1.0, 2.0, -3.0])
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2., 0.])
@@ -404,8 +396,6 @@ def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
     Tensor or tuple of Tensors
         Whole numbers (count, input.ndim); with `as_tuple` a vector a dimension.
 
-    Examples
-    --------
     >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
     tensor([[1],
             [3]])
@@ -426,8 +416,6 @@ def argwhere(input: Value) -> Value:
     Tensor
         Whole numbers (count, input.ndim).
 
-    Examples
-    --------
     >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
             [1, 0]])
@@ -457,8 +445,6 @@ def isin(
     Tensor
         Truth values, in the shape of `elements`.
 
-    Examples
-    --------
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
     tensor([False,  True, False])
     """

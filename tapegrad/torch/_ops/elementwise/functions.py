@@ -113,8 +113,6 @@ def frac(input: Value) -> Value:
     NotImplementedError
         For whole numbers, bools and complex numbers.
 
-    Examples
-    --------
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
@@ -146,8 +144,6 @@ def fmod(input: Value, other: Value) -> Value:
     RuntimeError
         If whole numbers are divided by 0.
 
-    Examples
-    --------
     >>> torch.fmod(torch.tensor([7.0, -7.0]), 3.0)
     tensor([ 1., -1.])
     """
@@ -170,8 +166,6 @@ def remainder(input: Value, other: Value) -> Value:
     RuntimeError
         If whole numbers are divided by 0.
 
-    Examples
-    --------
     >>> torch.remainder(torch.tensor([7.0, -7.0]), 3.0)
     tensor([1., 2.])
     """
@@ -201,8 +195,6 @@ def floor_divide(input: Value, other: Value) -> Value:
     RuntimeError
         If whole numbers are divided by 0.
 
-    Examples
-    --------
     >>> torch.floor_divide(torch.tensor([7.0, -7.0]), 2.0)
     tensor([ 3., -4.])
     """
@@ -307,8 +299,6 @@ def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
     RuntimeError
         If both bounds are None, or for complex numbers.
 
-    Examples
-    --------
     >>> torch.clamp(torch.tensor([-2.0, 0.5, 3.0]), min=-1.0, max=1.0)
     tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -446,8 +436,6 @@ def logit(input: Value, eps: float | None = None) -> Value:
     eps : float, optional
         How far from 0 and 1 the elements are kept.
 
-    Examples
-    --------
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
@@ -467,8 +455,6 @@ def polygamma(n: int, input: Value) -> Value:
     input : Tensor
         The points, of any shape.
 
-    Examples
-    --------
     >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """
@@ -525,8 +511,6 @@ def igamma(input: Value, other: Value) -> Value:
     other : Tensor or number
         The points x, which are not negative.
 
-    Examples
-    --------
     >>> torch.igamma(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.6321, 0.2642])
     """
@@ -542,8 +526,6 @@ def igammac(input: Value, other: Value) -> Value:
     other : Tensor or number
         The points x, which are not negative.
 
-    Examples
-    --------
     >>> torch.igammac(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.3679, 0.7358])
     """
@@ -609,8 +591,6 @@ def nan_to_num(
     neginf : float, optional
         What stands for minus infinity; the least finite number unless given.
 
-    Examples
-    --------
     >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
     """
@@ -633,8 +613,6 @@ def positive(input: Value) -> Value:
     RuntimeError
         For bools.
 
-    Examples
-    --------
     >>> torch.positive(torch.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
     """
@@ -655,8 +633,6 @@ def conj(input: Value) -> Value:
     Tensor
         A new tensor; `input` itself if it is real.
 
-    Examples
-    --------
     >>> torch.conj(torch.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
@@ -791,8 +767,6 @@ def heaviside(input: Value, values: Value) -> Value:
     values : Tensor
         What the result is where `input` is 0, of its dtype; the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -826,8 +800,6 @@ def float_power(input: Value, exponent: Value) -> Value:
     Tensor
         The powers, of torch.float64 or torch.complex128.
 
-    Examples
-    --------
     >>> torch.float_power(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), 2)
     tensor([1., 4., 9.], dtype=torch.float64)
     """
@@ -869,8 +841,6 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
     weight : Tensor or number
         How far to go from `input` to `end`; its shape broadcasts.
 
-    Examples
-    --------
     >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """

@@ -149,8 +149,6 @@ def mvlgamma(input: Value, p: int) -> Value:
     RuntimeError
         If p is less than 1.
 
-    Examples
-    --------
     >>> torch.mvlgamma(torch.tensor([3.0, 4.0]), 2)
     tensor([1.5502, 3.5651])
     """

@@ -45,8 +45,6 @@ def masked_select(input: Value, mask: Value) -> Value:
     Tensor
         A vector.
 
-    Examples
-    --------
     >>> torch.masked_select(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True]))
     tensor([1., 3.])
     """
@@ -76,8 +74,6 @@ def masked_fill(input: Value, mask: Value, value: Value) -> Value:
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 0.0)
     tensor([0., 2.])
     """
@@ -99,8 +95,6 @@ def masked_scatter(input: Value, mask: Value, source: Value) -> Value:
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> mask = torch.tensor([True, False, True])
     >>> torch.masked_scatter(torch.zeros(3), mask, torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
@@ -149,8 +143,6 @@ def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
     tensor([[0., 0.],
             [1., 1.]])
@@ -187,8 +179,6 @@ def slice_scatter(
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=2)
     tensor([0., 0., 1., 1.])
     """
@@ -215,8 +205,6 @@ def diagonal_scatter(
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
     tensor([[1., 0.],
             [0., 2.]])

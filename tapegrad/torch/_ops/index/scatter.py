@@ -52,8 +52,6 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     Tensor
         The elements, in the shape of `index`.
 
-    Examples
-    --------
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
     tensor([[1],
             [4]])
@@ -113,8 +111,6 @@ def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Valu
     Tensor
         The elements.
 
-    Examples
-    --------
     >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0], [1]]), 1)
     tensor([[1],
             [4]])
@@ -207,8 +203,6 @@ def scatter(
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0]))
     tensor([5., 0., 1.])
     """
@@ -239,8 +233,6 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     Tensor
         A copy of `input` with those sums.
 
-    Examples
-    --------
     >>> torch.scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0]))
     tensor([6., 0.])
     """
@@ -270,8 +262,6 @@ def scatter_reduce(
     Tensor
         A copy of `input` with those results.
 
-    Examples
-    --------
     >>> index = torch.tensor([0, 0])
     >>> torch.scatter_reduce(torch.ones(2), 0, index, torch.tensor([3.0, 5.0]), "amax")
     tensor([5., 1.])

@@ -70,8 +70,6 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
     IndexError
         If there is no such position.
 
-    Examples
-    --------
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
     """
@@ -148,8 +146,6 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Num
     Tensor
         A copy of `input` with those sums.
 
-    Examples
-    --------
     >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([4., 0., 2.])
     """
@@ -177,8 +173,6 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     Tensor
         A copy of `input` with those parts.
 
-    Examples
-    --------
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
@@ -212,8 +206,6 @@ def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5.0)
     tensor([5., 0., 5.])
     """
@@ -243,8 +235,6 @@ def index_reduce(
     Tensor
         A copy of `input` with those results.
 
-    Examples
-    --------
     >>> index = torch.tensor([0, 0])
     >>> torch.index_reduce(torch.ones(2), 0, index, torch.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
@@ -294,8 +284,6 @@ def index_put(
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(5.0))
     tensor([5., 0., 5.])
     """
@@ -336,8 +324,6 @@ def take(input: Value, index: Value) -> Value:
     Tensor
         The elements, in the shape of `index`.
 
-    Examples
-    --------
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
     tensor([1, 4])
     """
@@ -361,8 +347,6 @@ def put(input: Value, index: Value, source: Value, accumulate: bool = False) -> 
     Tensor
         A copy of `input` with those elements.
 
-    Examples
-    --------
     >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
     tensor([[0., 5.],
             [6., 0.]])

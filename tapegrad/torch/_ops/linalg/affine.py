@@ -63,8 +63,6 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
     Tensor
         A matrix (n, p).
 
-    Examples
-    --------
     >>> torch.addmm(torch.ones(1, 1), torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
     tensor([[12.]])
     """
@@ -88,8 +86,6 @@ def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Numb
     Tensor
         A vector (n).
 
-    Examples
-    --------
     >>> torch.addmv(torch.ones(1), torch.tensor([[1.0, 2.0]]), torch.tensor([3.0, 4.0]))
     tensor([12.])
     """
@@ -111,8 +107,6 @@ def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Num
     Tensor
         A matrix (n, m).
 
-    Examples
-    --------
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
@@ -137,8 +131,6 @@ def baddbmm(
     Tensor
         Matrices (b, n, p).
 
-    Examples
-    --------
     >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1))
     tensor([[[3.]]])
     """
@@ -162,8 +154,6 @@ def addbmm(
     Tensor
         A matrix (n, p).
 
-    Examples
-    --------
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
     """

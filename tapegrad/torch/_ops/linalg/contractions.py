@@ -40,8 +40,6 @@ def einsum(*args: Any) -> Tensor:
     Tensor
         The sums.
 
-    Examples
-    --------
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
@@ -104,8 +102,6 @@ def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     Tensor
         The sums, of the other dimensions of both.
 
-    Examples
-    --------
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1)
     tensor([[3., 3.],
             [3., 3.]])
@@ -152,8 +148,6 @@ def kron(input: Value, other: Value) -> Value:
     Tensor
         The product, whose sizes are the products of the sizes.
 
-    Examples
-    --------
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([ 1, 10,  2, 20])
     """
@@ -188,8 +182,6 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     Tensor
         Vectors, of the shape to which the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
@@ -226,8 +218,6 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     RuntimeError
         If there are fewer than two tensors, or the shapes do not fit.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
@@ -268,8 +258,6 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     UserWarning
         Always.
 
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -311,8 +299,6 @@ def matrix_power(input: Value, n: int) -> Value:
     RuntimeError
         If the matrix is not square.
 
-    Examples
-    --------
     >>> torch.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     tensor([[1., 3.],
             [0., 1.]])
@@ -343,8 +329,6 @@ def trace(input: Value) -> Value:
     Tensor
         One number.
 
-    Examples
-    --------
     >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
     """
@@ -383,8 +367,6 @@ def cdist(
     Tensor
         Distances (..., n, m).
 
-    Examples
-    --------
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """

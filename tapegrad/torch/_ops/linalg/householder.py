@@ -50,8 +50,6 @@ def geqrf(input: Value) -> Any:
     named tuple
         The matrices `a` (..., n, m), and the factors `tau` (..., min(n, m)).
 
-    Examples
-    --------
     >>> torch.geqrf(torch.tensor([[3.0], [4.0]]))
     torch.return_types.geqrf(
     a=tensor([[-5.0000],
@@ -116,8 +114,6 @@ def householder_product(A: Value, tau: Value) -> Value:
     Tensor
         Matrices (..., n, m) of orthonormal columns.
 
-    Examples
-    --------
     >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
             [-0.8000]])
@@ -141,8 +137,6 @@ def orgqr(input: Value, input2: Value) -> Value:
     Tensor
         Matrices (..., n, m) of orthonormal columns.
 
-    Examples
-    --------
     >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
             [-0.8000]])
@@ -172,8 +166,6 @@ def ormqr(
     Tensor
         Matrices in the shape of `other`.
 
-    Examples
-    --------
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1))
     tensor([[-1.4000],
             [-0.2000]])

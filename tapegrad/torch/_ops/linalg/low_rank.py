@@ -48,8 +48,6 @@ def svd_lowrank(
     tuple of Tensors
         U (..., n, q), S (..., q) and V (..., m, q).
 
-    Examples
-    --------
     >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), 2)
     >>> S.round(decimals=3)
     tensor([3., 2.])
@@ -84,8 +82,6 @@ def pca_lowrank(
     tuple of Tensors
         U (..., n, q), S (..., q) and V (..., m, q).
 
-    Examples
-    --------
     >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 1)
     >>> S.round(decimals=3)
     tensor([4.])
@@ -111,8 +107,6 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
     dim : int or sequence of ints
         One or two dimensions.
 
-    Examples
-    --------
     >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
     tensor(5.)
     """
@@ -131,8 +125,6 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool 
     dim : sequence of ints, optional
         The two dimensions of the matrices; the last ones unless given.
 
-    Examples
-    --------
     >>> torch.nuclear_norm(torch.diag(torch.tensor([3.0, 4.5])))
     tensor(7.5000)
     """
@@ -156,8 +148,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     Tensor
         Whole numbers, in the dtype of `count`.
 
-    Examples
-    --------
     >>> torch.binomial(torch.tensor([3.0, 5.0]), torch.tensor([1.0, 0.0]))
     tensor([3., 0.])
     """

@@ -58,8 +58,6 @@ def lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) ->
     named tuple
         The matrices `LU`, the swaps `pivots`, and the places `info` (...).
 
-    Examples
-    --------
     >>> torch.linalg.lu_factor_ex(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).info
     tensor(0, dtype=torch.int32)
     """
@@ -93,8 +91,6 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     tuple of Tensors
         LU, the swaps, and the codes if asked for.
 
-    Examples
-    --------
     >>> LU, pivots = torch.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> pivots
     tensor([2, 2], dtype=torch.int32)
@@ -122,8 +118,6 @@ def lu_unpack(
     named tuple
         The matrices `P`, `L` and `U`.
 
-    Examples
-    --------
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))).P
     tensor([[0., 1.],
             [1., 0.]])
@@ -191,8 +185,6 @@ def ldl_factor(A: Value, *, hermitian: bool = False) -> Any:
     named tuple
         The matrices `LD` (..., n, n), and the pivots `pivots` (..., n).
 
-    Examples
-    --------
     >>> torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).LD
     tensor([[2., 0.],
             [0., 4.]])
@@ -223,8 +215,6 @@ def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = Fal
     named tuple
         The matrices `LD` (..., n, n), the pivots `pivots` (..., n), and the codes `info` (...).
 
-    Examples
-    --------
     >>> torch.linalg.ldl_factor_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).info
     tensor(0, dtype=torch.int32)
     """
@@ -248,8 +238,6 @@ def ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = False) ->
     Tensor
         The solutions (..., n, m).
 
-    Examples
-    --------
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[2.0], [4.0]]))
     tensor([[1.],

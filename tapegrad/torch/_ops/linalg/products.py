@@ -77,8 +77,6 @@ def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -
     RuntimeError
         If shapes or dtypes do not fit.
 
-    Examples
-    --------
     >>> torch.ones(2, 3) @ torch.ones(3)
     tensor([3., 3.])
     """
@@ -126,8 +124,6 @@ def mm(input: Value, mat2: Value) -> Value:
     RuntimeError
         If the shapes or dtypes do not fit.
 
-    Examples
-    --------
     >>> torch.mm(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
@@ -155,8 +151,6 @@ def mv(input: Value, vec: Value) -> Value:
     RuntimeError
         If the shapes or dtypes do not fit.
 
-    Examples
-    --------
     >>> torch.mv(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -190,8 +184,6 @@ def bmm(input: Value, mat2: Value) -> Value:
     RuntimeError
         If the shapes or dtypes do not fit.
 
-    Examples
-    --------
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
     """
@@ -220,8 +212,6 @@ def dot(input: Value, tensor: Value) -> Value:
     RuntimeError
         If the shapes or dtypes do not fit.
 
-    Examples
-    --------
     >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -245,8 +235,6 @@ def vdot(input: Value, other: Value) -> Value:
     Tensor
         One number.
 
-    Examples
-    --------
     >>> torch.vdot(torch.tensor([1j, 2.0]), torch.tensor([1j, 3.0]))
     tensor(7.+0.j)
     """
@@ -270,8 +258,6 @@ def inner(input: Value, other: Value) -> Value:
     Tensor
         The sums, of the other dimensions of both.
 
-    Examples
-    --------
     >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -298,8 +284,6 @@ def _outer(input: Value, vec2: Value) -> Value:
     Tensor
         A matrix (n, m).
 
-    Examples
-    --------
     >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])

@@ -115,8 +115,6 @@ def stft(
     RuntimeError
         If a length does not fit, or `return_complex` is missing.
 
-    Examples
-    --------
     >>> torch.stft(torch.ones(8), 4, return_complex=True).shape
     torch.Size([3, 9])
     """
@@ -284,8 +282,6 @@ def istft(
     RuntimeError
         If the windows leave a gap.
 
-    Examples
-    --------
     >>> window = torch.hann_window(4)
     >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
     >>> transforms = torch.stft(x, 4, window=window, return_complex=True)

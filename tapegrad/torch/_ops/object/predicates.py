@@ -20,8 +20,6 @@ def is_tensor(obj: object) -> bool:
     obj : object
         Any object.
 
-    Examples
-    --------
     >>> torch.is_tensor([1.0])
     False
     """
@@ -57,8 +55,6 @@ def numel(input: Tensor) -> int:
     int
         Their number.
 
-    Examples
-    --------
     >>> torch.numel(torch.zeros(2, 3))
     6
     """
@@ -74,8 +70,6 @@ def is_nonzero(self: Tensor) -> bool:
     RuntimeError
         If there are more elements, or none.
 
-    Examples
-    --------
     >>> torch.is_nonzero(torch.tensor([2.0]))
     True
     """
@@ -91,8 +85,6 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     other : Tensor
         The other tensor.
 
-    Examples
-    --------
     >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
     True
     """
@@ -115,8 +107,6 @@ def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
     dtype
         The common one.
 
-    Examples
-    --------
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
@@ -140,8 +130,6 @@ def promote_types(type1: _dtypes.dtype, type2: _dtypes.dtype) -> _dtypes.dtype:
     dtype
         The common one.
 
-    Examples
-    --------
     >>> torch.promote_types(torch.int64, torch.float32)
     torch.float32
     """
@@ -159,8 +147,6 @@ def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
     to : dtype
         The dtype of the memory.
 
-    Examples
-    --------
     >>> torch.can_cast(torch.float32, torch.int64)
     False
     """
@@ -221,8 +207,6 @@ def typename(obj: object) -> str:
     str
         The name.
 
-    Examples
-    --------
     >>> torch.typename(torch.tensor([1.0]))
     'torch.FloatTensor'
     """

@@ -53,8 +53,6 @@ def set_printoptions(
     sci_mode : bool, optional
         Whether numbers are in scientific notation; where PyTorch finds it useful unless given.
 
-    Examples
-    --------
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.0, 1 / 3])
     tensor([1.00, 0.33])

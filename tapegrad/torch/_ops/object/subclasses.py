@@ -29,8 +29,6 @@ def _detach(input: Tensor) -> Tensor:
     Tensor
         A view: it shares the memory of `input`, and requires no grad.
 
-    Examples
-    --------
     >>> torch.detach(torch.ones(2, requires_grad=True)).requires_grad
     False
     """
@@ -46,8 +44,6 @@ def _detach_(input: Tensor) -> Tensor:
     Tensor
         This tensor itself.
 
-    Examples
-    --------
     >>> torch.detach_(torch.ones(2, requires_grad=True) * 2).requires_grad
     False
     """
@@ -154,8 +150,6 @@ def get_device(self: Tensor) -> int:
     int
         -1.
 
-    Examples
-    --------
     >>> torch.get_device(torch.ones(2))
     -1
     """
@@ -211,8 +205,6 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     Tensor
         A matrix (len(x), N).
 
-    Examples
-    --------
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [4, 2, 1],
@@ -246,8 +238,6 @@ def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: An
     tuple of Tensors
         The differences, a tensor for each dimension.
 
-    Examples
-    --------
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
@@ -274,8 +264,6 @@ def i0(input: Value) -> Value:
     Tensor
         A value for each element, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.i0(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
     """
@@ -299,8 +287,6 @@ def unravel_index(indices: Tensor, shape: Sizes) -> tuple[Tensor, ...]:
     tuple of Tensors
         The coordinates, a tensor for each dimension.
 
-    Examples
-    --------
     >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
     (tensor([1, 1]), tensor([0, 2]))
     """

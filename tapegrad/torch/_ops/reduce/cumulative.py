@@ -47,8 +47,6 @@ def logcumsumexp(input: Value, dim: Dim) -> Value:
     Tensor
         The logarithms, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0, 0.0]), 0)
     tensor([0.0000, 0.6931, 1.0986])
     """
@@ -82,8 +80,6 @@ def diff(
     Tensor
         The differences; of bools whether the neighbours differ.
 
-    Examples
-    --------
     >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
@@ -147,8 +143,6 @@ def trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) ->
     Tensor
         The integrals, without the dimension.
 
-    Examples
-    --------
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
@@ -170,8 +164,6 @@ def cumulative_trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: i
     Tensor
         The integrals, one less along the dimension.
 
-    Examples
-    --------
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """

@@ -100,8 +100,6 @@ def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
     named tuple
         The smallest elements `min`, and the largest `max`.
 
-    Examples
-    --------
     >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0]))
     torch.return_types.aminmax(
     min=tensor(1.),

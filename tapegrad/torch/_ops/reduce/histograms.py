@@ -92,8 +92,6 @@ def histogram(
     named tuple
         The counts or sums `hist` (n,), and the edges `bin_edges` (n + 1,).
 
-    Examples
-    --------
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2)
     torch.return_types.histogram(
     hist=tensor([2., 1.]),
@@ -132,8 +130,6 @@ def histogramdd(
     named tuple
         The counts or sums `hist`, and the edges `bin_edges`, a tensor for each coordinate.
 
-    Examples
-    --------
     >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
             [1., 0.]])
@@ -195,8 +191,6 @@ def segment_reduce(
     Tensor
         The reductions, one a segment along the axis.
 
-    Examples
-    --------
     >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
     tensor([3., 3.])
     """
@@ -323,8 +317,6 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     Tensor
         Whole numbers (size, input.ndim).
 
-    Examples
-    --------
     >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
     tensor([[ 1],
             [ 2],
@@ -362,8 +354,6 @@ def frexp(input: Value) -> Any:
     named tuple
         The mantissas `mantissa`, and the exponents `exponent` (int32).
 
-    Examples
-    --------
     >>> torch.frexp(torch.tensor([6.0, 0.5]))
     torch.return_types.frexp(
     mantissa=tensor([0.7500, 0.5000]),

@@ -60,8 +60,6 @@ def vector_norm(
     Tensor
         The norms, real, without the dimensions that are reduced.
 
-    Examples
-    --------
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]), 1)
     tensor(7.)
     """
@@ -104,8 +102,6 @@ def matrix_norm(
     dim : sequence of ints, default (-2, -1)
         The two dimensions of the matrices.
 
-    Examples
-    --------
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """
@@ -150,8 +146,6 @@ def norm(
     ord : number or str, optional
         The order; the root of the sum of squares of all elements unless given.
 
-    Examples
-    --------
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -172,8 +166,6 @@ def cond(A: Value, p: Number = None) -> Value:
     Tensor
         A number for each matrix.
 
-    Examples
-    --------
     >>> torch.linalg.cond(torch.diag(torch.tensor([1.0, 4.0])))
     tensor(4.)
     """
@@ -204,8 +196,6 @@ def matrix_rank(
     Tensor
         Whole numbers (...).
 
-    Examples
-    --------
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """

@@ -95,8 +95,6 @@ def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | N
     named tuple
         The elements `values`, and their positions `indices`, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]))
     torch.return_types.sort(
     values=tensor([1., 2., 3.]),
@@ -123,8 +121,6 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     Tensor
         Positions (int64), in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
@@ -140,8 +136,6 @@ def msort(input: Value) -> Any:
     Tensor
         The elements, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
@@ -164,8 +158,6 @@ def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool
     named tuple
         The elements `values`, and their positions `indices`, with k along the dimension.
 
-    Examples
-    --------
     >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2)
     torch.return_types.topk(
     values=tensor([3., 2.]),
@@ -231,8 +223,6 @@ def searchsorted(
     Tensor
         Whole numbers, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.searchsorted(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([2.0, 5.0]))
     tensor([1, 2])
     """
@@ -270,8 +260,6 @@ def bucketize(
     Tensor
         Whole numbers, in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.bucketize(torch.tensor([0.5, 2.0, 9.0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([0, 1, 3])
     """

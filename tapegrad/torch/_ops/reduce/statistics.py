@@ -109,8 +109,6 @@ def kthvalue(input: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     named tuple
         The elements `values`, and their positions `indices`.
 
-    Examples
-    --------
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2)
     torch.return_types.kthvalue(
     values=tensor(2.),
@@ -136,8 +134,6 @@ def mode(input: Value, dim: int = -1, keepdim: bool = False) -> Any:
     named tuple
         The elements `values`, and their positions `indices`.
 
-    Examples
-    --------
     >>> torch.mode(torch.tensor([1, 2, 2, 3]))
     torch.return_types.mode(
     values=tensor(2),
@@ -288,8 +284,6 @@ def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Valu
     Tensor
         The counts (bins,), in the dtype of `input`.
 
-    Examples
-    --------
     >>> torch.histc(torch.tensor([1.0, 2.0, 2.5, 4.0]), 3)
     tensor([1., 2., 1.])
     """
@@ -325,8 +319,6 @@ def bincount(input: Value, weights: Value = None, minlength: int = 0) -> Value:
     Tensor
         A vector: int64, or with weights in their dtype or float64.
 
-    Examples
-    --------
     >>> torch.bincount(torch.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
@@ -358,8 +350,6 @@ def _unique(
     Tensor or tuple of Tensors
         The elements; then the positions in them, and the counts, where asked for.
 
-    Examples
-    --------
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
@@ -405,8 +395,6 @@ def _unique_consecutive(
     Tensor or tuple of Tensors
         The elements; then the positions in them, and the counts, where asked for.
 
-    Examples
-    --------
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
@@ -456,8 +444,6 @@ def cov(
     Tensor
         (variables, variables), of a vector one number.
 
-    Examples
-    --------
     >>> torch.cov(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -485,8 +471,6 @@ def corrcoef(input: Value) -> Value:
     Tensor
         (variables, variables), of a vector one number.
 
-    Examples
-    --------
     >>> torch.corrcoef(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])

@@ -99,8 +99,6 @@ def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType 
     RuntimeError
         For whole numbers and bools, unless a dtype is given.
 
-    Examples
-    --------
     >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
     tensor([2., 3.])
     """
@@ -137,8 +135,6 @@ def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType 
     dim : int, optional
         The dimension that is reduced; all unless given.
 
-    Examples
-    --------
     >>> torch.prod(torch.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
@@ -245,8 +241,6 @@ def _all(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     Tensor
         Truth values (uint8 for uint8), without the dimensions that are reduced.
 
-    Examples
-    --------
     >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
     """
@@ -263,8 +257,6 @@ def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     Tensor
         Truth values (uint8 for uint8), without the dimensions that are reduced.
 
-    Examples
-    --------
     >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
     """
@@ -281,8 +273,6 @@ def count_nonzero(input: Value, dim: Dim = None) -> Value:
     Tensor
         Whole numbers (int64), without the dimensions that are reduced.
 
-    Examples
-    --------
     >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), 1)
     tensor([1, 2])
     """
@@ -391,8 +381,6 @@ def norm(
     p : number or str, default 'fro'
         The order: a number, "fro" (as 2) or "nuc".
 
-    Examples
-    --------
     >>> torch.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -422,8 +410,6 @@ def dist(input: Value, other: Value, p: Number = 2) -> Value:
     Tensor
         One number.
 
-    Examples
-    --------
     >>> torch.dist(torch.tensor([0.0, 0.0]), torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -449,8 +435,6 @@ def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     Tensor
         A tensor in the shape of `input`.
 
-    Examples
-    --------
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
@@ -502,8 +486,6 @@ def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
     dim : int or sequence of ints
         The dimensions that are reduced.
 
-    Examples
-    --------
     >>> torch.logsumexp(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor(3.4076)
     """

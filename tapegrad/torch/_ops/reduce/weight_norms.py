@@ -30,8 +30,6 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Any:
     Tensor
         The norms.
 
-    Examples
-    --------
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],
             [10.]])

@@ -137,8 +137,6 @@ def slice_copy(
     end : int, optional
         Where to stop, not included; after the last position unless given.
 
-    Examples
-    --------
     >>> torch.slice_copy(torch.arange(6), 0, 1, 5, 2)
     tensor([1, 3])
     """
@@ -162,8 +160,6 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     Tensor
         A copy.
 
-    Examples
-    --------
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
@@ -192,8 +188,6 @@ def as_strided_(
     RuntimeError
         If the tensor requires grad.
 
-    Examples
-    --------
     >>> torch.arange(6).as_strided_((2, 2), (3, 1))
     tensor([[0, 1],
             [3, 4]])
@@ -217,8 +211,6 @@ def as_strided_scatter(
     src : Tensor
         What is written, of the shape `size`.
 
-    Examples
-    --------
     >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
@@ -246,8 +238,6 @@ def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] 
     physical_layout : sequence of ints
         The dimensions in the order in which they lie in memory, the outermost first.
 
-    Examples
-    --------
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
@@ -297,8 +287,6 @@ def _range(
     step : number, default 1
         The distance of neighbours.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.range(0, 2, 0.5)
     tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000])
@@ -334,8 +322,6 @@ def fill(input: Value, value: Value) -> Value:
     value : Tensor or number
         The number, or a tensor of no dimensions.
 
-    Examples
-    --------
     >>> torch.fill(torch.zeros(2), 3.0)
     tensor([3., 3.])
     """
@@ -377,8 +363,6 @@ def slice_inverse(
     Tensor
         A view of `src`.
 
-    Examples
-    --------
     >>> torch.slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2)
     tensor([0, 1, 2, 3])
     """

@@ -51,8 +51,6 @@ def complex(real: Value, imag: Value) -> Value:  # noqa: A001
     imag : Tensor
         The imaginary parts, of the same dtype; the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
@@ -71,8 +69,6 @@ def polar(abs: Value, angle: Value) -> Value:
     angle : Tensor
         The angles in radians, of the same dtype; the shapes broadcast.
 
-    Examples
-    --------
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
@@ -109,8 +105,6 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     tuple of Tensors
         Views, one for each vector.
 
-    Examples
-    --------
     >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
     >>> x
     tensor([[1, 1, 1],
@@ -165,8 +159,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     Tensor
         (count, number of tensors), of a single vector itself.
 
-    Examples
-    --------
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[1, 3],
             [1, 4],
@@ -200,8 +192,6 @@ def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Va
     Tensor
         (count, r).
 
-    Examples
-    --------
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],

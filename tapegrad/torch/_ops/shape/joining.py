@@ -85,8 +85,6 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     RuntimeError
         If other sizes differ.
 
-    Examples
-    --------
     >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])])
     tensor([1., 2., 3.])
     """
@@ -107,8 +105,6 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     RuntimeError
         If the shapes differ.
 
-    Examples
-    --------
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -209,8 +205,6 @@ def _block_diag(*tensors: Value) -> Value:
     Tensor
         The matrix.
 
-    Examples
-    --------
     >>> torch.block_diag(torch.ones(1, 2), torch.tensor([[5.0]]))
     tensor([[1., 1., 0.],
             [0., 0., 5.]])
@@ -269,8 +263,6 @@ def atleast_1d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     Tensor or tuple of Tensors
         A view for each.
 
-    Examples
-    --------
     >>> torch.atleast_1d(torch.tensor(1.0))
     tensor([1.])
     """
@@ -291,8 +283,6 @@ def atleast_2d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     Tensor or tuple of Tensors
         A view for each.
 
-    Examples
-    --------
     >>> torch.atleast_2d(torch.tensor([1.0, 2.0]))
     tensor([[1., 2.]])
     """
@@ -313,8 +303,6 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     Tensor or tuple of Tensors
         A view for each.
 
-    Examples
-    --------
     >>> torch.atleast_3d(torch.tensor([1.0, 2.0])).shape
     torch.Size([1, 2, 1])
     """
@@ -374,8 +362,6 @@ def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
     Tensor
         A new tensor.
 
-    Examples
-    --------
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -429,8 +415,6 @@ def repeat_interleave(
     RuntimeError
         If another size comes out, or a count is negative.
 
-    Examples
-    --------
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     >>> torch.repeat_interleave(torch.tensor([0, 3, 1]))
@@ -466,8 +450,6 @@ def flip(input: Value, *dims: Dim) -> Value:
     *dims : int or sequence of ints
         The dimensions, counted from either end.
 
-    Examples
-    --------
     >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (0, 1))
     tensor([[4, 3],
             [2, 1]])
@@ -497,8 +479,6 @@ def fliplr(input: Value) -> Value:
     input : Tensor
         A tensor of at least two dimensions.
 
-    Examples
-    --------
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
             [4, 3]])
@@ -517,8 +497,6 @@ def flipud(input: Value) -> Value:
     input : Tensor
         A tensor of at least one dimension.
 
-    Examples
-    --------
     >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
             [1, 2]])
@@ -539,8 +517,6 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     dims : int or sequence of ints, optional
         The dimensions; the flat tensor unless given.
 
-    Examples
-    --------
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
@@ -569,8 +545,6 @@ def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
     dims : sequence of ints, default (0, 1)
         The two dimensions of the plane.
 
-    Examples
-    --------
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
             [1, 3]])
@@ -606,8 +580,6 @@ def tril(input: Value, diagonal: int = 0) -> Value:
     input : Tensor
         Matrices (..., n, m).
 
-    Examples
-    --------
     >>> torch.tril(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 0],
             [3, 4]])
@@ -624,8 +596,6 @@ def triu(input: Value, diagonal: int = 0) -> Value:
     input : Tensor
         Matrices (..., n, m).
 
-    Examples
-    --------
     >>> torch.triu(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 2],
             [0, 4]])
@@ -662,8 +632,6 @@ def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     dim2 : int, default -1
         The second one.
 
-    Examples
-    --------
     >>> torch.diag_embed(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -694,8 +662,6 @@ def diag(input: Value, diagonal: int = 0) -> Value:
     RuntimeError
         For another number of dimensions.
 
-    Examples
-    --------
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])

@@ -140,8 +140,6 @@ def view(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     RuntimeError
         If memory does not allow it: `reshape` copies then.
 
-    Examples
-    --------
     >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
     >>> x.view(2, -1).shape
     torch.Size([2, 2])
@@ -232,8 +230,6 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
     RuntimeError
         If the number of elements differs.
 
-    Examples
-    --------
     >>> torch.reshape(torch.arange(4), (2, -1))
     tensor([[0, 1],
             [2, 3]])
@@ -276,8 +272,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
     Tensor
         A view where memory allows it, else a copy.
 
-    Examples
-    --------
     >>> torch.flatten(torch.zeros(2, 3, 4), 1).shape
     torch.Size([2, 12])
     """
@@ -310,8 +304,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.unflatten(torch.zeros(6, 2), 0, (2, -1)).shape
     torch.Size([2, 3, 2])
     """
@@ -339,8 +331,6 @@ def ravel(input: Tensor) -> Plan:
     Tensor
         A view where memory allows it, else a copy.
 
-    Examples
-    --------
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
@@ -362,8 +352,6 @@ def squeeze(input: Tensor, dim: Dim = None) -> Plan:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
     """
@@ -395,8 +383,6 @@ def unsqueeze(input: Tensor, dim: int) -> Plan:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.unsqueeze(torch.zeros(2, 3), 1).shape
     torch.Size([2, 1, 3])
     """
@@ -426,8 +412,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Plan:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
             [2, 4]])
@@ -453,8 +437,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.swapaxes(torch.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
@@ -475,8 +457,6 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.swapdims(torch.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
@@ -503,8 +483,6 @@ def t(input: Tensor) -> Plan:
     RuntimeError
         If there are more than two dimensions.
 
-    Examples
-    --------
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
             [2, 4]])
@@ -532,8 +510,6 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
@@ -570,8 +546,6 @@ def movedim(input: Tensor, source: Dim, destination: Dim) -> Plan:
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
@@ -656,8 +630,6 @@ def adjoint(input: Tensor) -> Tensor:
     Tensor
         Matrices (..., m, n): a view, if `input` is real.
 
-    Examples
-    --------
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2j]]))
     tensor([[1.-1.j],
             [0.-2.j]])
@@ -783,8 +755,6 @@ def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
     Tensor
         A view, in which elements repeat.
 
-    Examples
-    --------
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -811,8 +781,6 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     RuntimeError
         If the shapes do not broadcast.
 
-    Examples
-    --------
     >>> x, y = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
     >>> x.shape
     torch.Size([2, 3])
@@ -841,8 +809,6 @@ def broadcast_shapes(*shapes: Sizes) -> Size:
     RuntimeError
         If the shapes do not broadcast.
 
-    Examples
-    --------
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """

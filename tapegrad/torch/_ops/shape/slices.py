@@ -62,8 +62,6 @@ def select(input: Tensor, dim: int, index: int) -> Plan:
     IndexError
         If there is no such position.
 
-    Examples
-    --------
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
@@ -103,8 +101,6 @@ def narrow(input: Tensor, dim: int, start: Number, length: int) -> Plan:
     RuntimeError
         If the part reaches beyond the dimension.
 
-    Examples
-    --------
     >>> torch.narrow(torch.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
@@ -147,8 +143,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Pl
     Tensor
         A view, whose last dimension is the diagonal.
 
-    Examples
-    --------
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -225,8 +219,6 @@ def as_strided(
     Tensor
         A view: it shares the memory of `input`.
 
-    Examples
-    --------
     >>> torch.as_strided(torch.arange(6), (2, 2), (3, 1))
     tensor([[0, 1],
             [3, 4]])
@@ -268,8 +260,6 @@ def _real(self: Tensor) -> Tensor:
     Tensor
         A view of real numbers; the tensor itself if it is real.
 
-    Examples
-    --------
     >>> torch.real(torch.tensor([1 + 2j, 3 - 1j]))
     tensor([1., 3.])
     """
@@ -289,8 +279,6 @@ def _imaginary(self: Tensor) -> Tensor:
     RuntimeError
         If the tensor is real.
 
-    Examples
-    --------
     >>> torch.imag(torch.tensor([1 + 2j, 3 - 1j]))
     tensor([ 2., -1.])
     """
@@ -332,8 +320,6 @@ def view_as_real(input: Tensor) -> Tensor:
     RuntimeError
         If the tensor is real.
 
-    Examples
-    --------
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
@@ -361,8 +347,6 @@ def view_as_complex(input: Tensor) -> Tensor:
     RuntimeError
         If the last dimension is not 2, or does not lie in order in memory.
 
-    Examples
-    --------
     >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
@@ -398,8 +382,6 @@ def unbind(input: Tensor, dim: int = 0) -> Cut:
     tuple of Tensors
         Views, one for each position.
 
-    Examples
-    --------
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -432,8 +414,6 @@ def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
     split_size_or_sections : int or sequence of ints
         The size of the parts, or the sizes, which sum to that of the dimension.
 
-    Examples
-    --------
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -468,8 +448,6 @@ def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> Cut:
     split_sizes : sequence of ints
         The sizes, which sum to that of the dimension.
 
-    Examples
-    --------
     >>> torch.split_with_sizes(torch.arange(5), (1, 4))
     (tensor([0]), tensor([1, 2, 3, 4]))
     """
@@ -504,8 +482,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
     tuple of Tensors
         Views of equal size along `dim`, of which the last may be smaller.
 
-    Examples
-    --------
     >>> torch.chunk(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -548,8 +524,6 @@ def tensor_split(
     tuple of Tensors
         Views: they share the memory of `input`.
 
-    Examples
-    --------
     >>> torch.tensor_split(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -689,8 +663,6 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
     tuple of Tensors
         The parts, which share the memory of `tensor`, and count as tensors of their own.
 
-    Examples
-    --------
     >>> torch.unsafe_split(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
@@ -711,8 +683,6 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> 
     tuple of Tensors
         The parts, which share the memory of `input`, and count as tensors of their own.
 
-    Examples
-    --------
     >>> torch.unsafe_split_with_sizes(torch.arange(4), (1, 3))
     (tensor([0]), tensor([1, 2, 3]))
     """
@@ -728,8 +698,6 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     tuple of Tensors
         The parts, which share the memory of `input`, and count as tensors of their own.
 
-    Examples
-    --------
     >>> torch.unsafe_chunk(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """

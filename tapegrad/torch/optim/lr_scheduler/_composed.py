@@ -81,8 +81,6 @@ class SequentialLR(_Composed):
     TypeError
         For what has no optimizer.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
     >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -169,8 +167,6 @@ class ChainedScheduler(_Composed):
     TypeError
         For what has no optimizer.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> stepped = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)

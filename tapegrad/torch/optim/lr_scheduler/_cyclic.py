@@ -48,8 +48,6 @@ class CyclicLR(LRScheduler):
     -----
     L. Smith, Cyclical learning rates for training neural networks (2017).
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2)
     >>> rates = []

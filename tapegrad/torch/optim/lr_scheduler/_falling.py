@@ -24,8 +24,6 @@ class StepLR(LRScheduler):
     step_size : int
         How many epochs have the same rate.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> rates = []
@@ -62,8 +60,6 @@ class MultiStepLR(LRScheduler):
     milestones : iterable of int
         The epochs; one that stands there twice counts twice.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
     >>> rates = []
@@ -111,8 +107,6 @@ class ConstantLR(LRScheduler):
     ValueError
         For another factor.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> rates = []
@@ -165,8 +159,6 @@ class LinearLR(LRScheduler):
     ValueError
         For other factors.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> rates = []
@@ -250,8 +242,6 @@ class PolynomialLR(LRScheduler):
     power : float, default 1.0
         The power.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
     >>> rates = []
@@ -299,8 +289,6 @@ class CosineAnnealingLR(LRScheduler):
     -----
     I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> rates = []
@@ -360,8 +348,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     -----
     I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> rates = []

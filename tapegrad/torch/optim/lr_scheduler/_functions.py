@@ -74,8 +74,6 @@ class LambdaLR(_ByFunctions):
     ValueError
         For a list of another length.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
     >>> rates = []
@@ -103,8 +101,6 @@ class MultiplicativeLR(_ByFunctions):
     TypeError
         For what is no function.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
     >>> rates = []

@@ -55,8 +55,6 @@ class OneCycleLR(LRScheduler):
     -----
     L. Smith, N. Topin, Super-convergence (2019).
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
     >>> rates = []

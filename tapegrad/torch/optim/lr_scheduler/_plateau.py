@@ -45,8 +45,6 @@ class ReduceLROnPlateau(LRScheduler):
     TypeError
         For what is no optimizer.
 
-    Examples
-    --------
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
     >>> for loss in [3.0, 2.0, 2.0, 2.0]:

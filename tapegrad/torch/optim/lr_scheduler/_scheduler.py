@@ -35,8 +35,6 @@ class LRScheduler:
     KeyError
         For a `last_epoch` of 0 or more, where a group has no "initial_lr".
 
-    Examples
-    --------
     >>> class Halved(torch.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [rate / 2**self.last_epoch for rate in self.base_lrs]

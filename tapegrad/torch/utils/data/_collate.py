@@ -39,8 +39,6 @@ def default_collate(batch: Any) -> Any:
     RuntimeError
         For lists of different lengths.
 
-    Examples
-    --------
     >>> torch.utils.data.default_collate([(1.0, "a"), (2.0, "b")])
     [tensor([1., 2.], dtype=torch.float64), ['a', 'b']]
     """
@@ -85,8 +83,6 @@ def default_convert(data: Any) -> Any:
     object
         Of its structure, but for tuples, which become lists.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> torch.utils.data.default_convert({"x": np.ones(2), "name": "a"})
     {'x': tensor([1., 1.], dtype=torch.float64), 'name': 'a'}

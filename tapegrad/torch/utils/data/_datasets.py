@@ -63,8 +63,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     AssertionError
         If the lengths differ.
 
-    Examples
-    --------
     >>> data = torch.utils.data.TensorDataset(torch.ones(3, 2), torch.arange(3))
     >>> len(data), data[1]
     (3, (tensor([1., 1.]), tensor(1)))
@@ -98,8 +96,6 @@ class StackDataset(Dataset[Sample_co]):
     ValueError
         If both or neither are given, or the lengths differ.
 
-    Examples
-    --------
     >>> torch.utils.data.StackDataset(x=[1, 2], y=[3, 4])[0]
     {'x': 1, 'y': 3}
     """
@@ -146,8 +142,6 @@ class ConcatDataset(Dataset[Sample_co]):
     AssertionError
         If there is none, or one is an `IterableDataset`.
 
-    Examples
-    --------
     >>> data = torch.utils.data.ConcatDataset([[1, 2], [3]])
     >>> len(data), data[2]
     (3, 3)
@@ -182,8 +176,6 @@ class ChainDataset(IterableDataset[Sample_co]):
     datasets : iterable of IterableDataset
         The datasets; AssertionError for others when it comes to them.
 
-    Examples
-    --------
     >>> class Numbers(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([1, 2])
@@ -213,8 +205,6 @@ class Subset(Dataset[Sample_co]):
     dataset : Dataset or sequence
         The dataset.
 
-    Examples
-    --------
     >>> list(torch.utils.data.Subset("abc", [2, 0]))
     ['c', 'a']
     """
@@ -270,8 +260,6 @@ def random_split(
     UserWarning
         If fractions leave a part empty.
 
-    Examples
-    --------
     >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """

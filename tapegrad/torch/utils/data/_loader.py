@@ -90,8 +90,6 @@ class DataLoader(Generic[Sample_co]):
     -----
     An exception of a worker is raised where its batch would come.
 
-    Examples
-    --------
     >>> list(torch.utils.data.DataLoader(range(5), batch_size=2))
     [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """

@@ -28,8 +28,6 @@ class Sampler(Generic[Index_co]):
     UserWarning
         If `data_source` is given.
 
-    Examples
-    --------
     >>> class Backwards(torch.utils.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([2, 1, 0])
@@ -81,8 +79,6 @@ class RandomSampler(Sampler[int]):
     ValueError
         If `num_samples` is no number above zero.
 
-    Examples
-    --------
     >>> sorted(torch.utils.data.RandomSampler("abc"))
     [0, 1, 2]
     """
@@ -165,8 +161,6 @@ class WeightedRandomSampler(Sampler[int]):
     ValueError
         If `num_samples` is no number above zero, or `replacement` no bool.
 
-    Examples
-    --------
     >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
     [1, 1, 1]
     """
@@ -227,8 +221,6 @@ class BatchSampler(Sampler[list[int]]):
     ValueError
         If `batch_size` is no number above zero, or `drop_last` no bool.
 
-    Examples
-    --------
     >>> list(torch.utils.data.BatchSampler(range(5), 2, drop_last=False))
     [[0, 1], [2, 3], [4]]
     """

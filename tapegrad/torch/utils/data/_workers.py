@@ -35,8 +35,6 @@ def get_worker_info() -> WorkerInfo | None:
     WorkerInfo or None
         Its id, how many workers there are, its seed and its dataset; None in any other thread.
 
-    Examples
-    --------
     >>> torch.utils.data.get_worker_info() is None
     True
     """

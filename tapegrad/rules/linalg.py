@@ -307,14 +307,25 @@ general(np.linalg.slogdet, vjp=_slogdet_vjp, jvp=_slogdet_jvp, batch="(m,m)")
 
 def _pinv_vjp(g: Cotangent, out: Value, a: Value, **_: Any) -> Cotangent:
     p, p_bar = out, conjugated(g)
-    beside_range = np.matmul(a, p) - np.eye(a.shape[-2], dtype=a.dtype)
-    beside_rows = np.matmul(p, a) - np.eye(a.shape[-1], dtype=a.dtype)
     above = adjoint(p)
     total = np.matmul(np.matmul(above, p_bar), above)
     # In this order, as p above and above p alone may be out of range.
-    total = total + np.matmul(np.matmul(np.matmul(beside_range, adjoint(p_bar)), p), above)
-    total = total + np.matmul(above, np.matmul(p, np.matmul(adjoint(p_bar), beside_rows)))
+    beside_range = _beside(a, p)
+    if beside_range is not None:
+        total = total + np.matmul(np.matmul(np.matmul(beside_range, adjoint(p_bar)), p), above)
+    beside_rows = _beside(p, a)
+    if beside_rows is not None:
+        total = total + np.matmul(above, np.matmul(p, np.matmul(adjoint(p_bar), beside_rows)))
     return -conjugated(total)
+
+
+def _beside(a: Value, b: Value) -> Value:
+    """The projection a b - 1; None, or zero, where the rank is full and it is rounding alone."""
+    beside, rank = np.matmul(a, b) - np.eye(a.shape[-2], dtype=a.dtype), a.shape[-2]
+    short = np.real(np.trace(untraced(beside), axis1=-2, axis2=-1)) < -0.5
+    if rank > a.shape[-1]:
+        return beside
+    return np.where(scalar(short), beside, 0) if any_true(short) else None
 
 
 def _pinv_of_constant_rank(a: Value, rcond: Value = None, *, rtol: Value = ...) -> Value:

@@ -44,13 +44,13 @@ NAMES = {
         alexandergovern anderson anderson_ksamp ansari bartlett bayes_mvs binned_statistic
         binned_statistic_2d binned_statistic_dd bootstrap boxcox_normmax boxcox_normplot
         brunnermunzel bws_test chi2_contingency chisquare combine_pvalues cramervonmises
-        cramervonmises_2samp ecdf epps_singleton_2samp expectile f_oneway false_discovery_control
-        fligner friedmanchisquare jarque_bera kruskal ks_2samp kurtosistest levene logrank
-        mannwhitneyu median_test monte_carlo_test mood mvsdist normaltest obrientransform
-        page_trend_test permutation_test pointbiserialr poisson_means_test power_divergence
-        ppcc_max ppcc_plot probplot quantile quantile_test ranksums sigmaclip skewtest theilslopes
-        ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel wilcoxon yeojohnson_normmax
-        yeojohnson_normplot
+        cramervonmises_2samp cumfreq ecdf epps_singleton_2samp expectile f_oneway
+        false_discovery_control fligner friedmanchisquare jarque_bera kruskal ks_2samp kurtosistest
+        levene logrank mannwhitneyu median_test monte_carlo_test mood mvsdist normaltest
+        obrientransform page_trend_test permutation_test pointbiserialr poisson_means_test
+        power_divergence ppcc_max ppcc_plot probplot quantile quantile_test ranksums relfreq
+        sigmaclip skewtest theilslopes ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
+        wilcoxon yeojohnson_normmax yeojohnson_normplot
     """,
     "stats.contingency": "chi2_contingency expected_freq",
     "stats.qmc": "geometric_discrepancy scale",

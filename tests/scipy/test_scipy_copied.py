@@ -218,6 +218,8 @@ calls(
     lambda f, v: f(np.stack(GROUPS, 1), v, bins=2).statistic,
     A,
 )
+calls("stats", "cumfreq relfreq", lambda f, a: f(a, 4)[1:3], A)
+calls("stats", "cramervonmises_2samp", lambda f, a, b: f(a, b, method="asymptotic").pvalue, A, B)
 calls("stats", "ecdf", lambda f, a: f(a).cdf.quantiles, A)
 calls("stats", "logrank", lambda f, a, b: f(a, b), POSITIVE, np.abs(B) + 0.3)
 calls("stats", "page_trend_test", lambda f, a: f(a), SQUARE)

@@ -244,6 +244,13 @@ def test_logsumexp_at_infinities():
     assert np.array_equal(traced, special.logsumexp(y, b=[1, -1], return_sign=True))
 
 
+def test_weights_of_logsumexp_that_have_fewer_axes():
+    x, b = np.array([[0.0, 1.0], [2.0, -1.0]]), np.array([1.0, 3.0])
+    found = jvp(lambda x, b: special.logsumexp(x, 1, b), (x, b), (x, b))[1]
+    terms = b * np.exp(x)
+    np.testing.assert_allclose(found, np.sum(terms * (x + 1), 1) / np.sum(terms, 1))
+
+
 def test_functions_take_lists_as_scipy_does():
     assert np.allclose(
         grad(lambda x: special.logsumexp([x, 1.0]))(0.0), grad(np.logaddexp, 0)(0.0, 1.0)

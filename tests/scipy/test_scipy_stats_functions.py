@@ -50,6 +50,7 @@ CALLS = {
     "linregress": [(X, Y)],
     "lmoment": [(X,), (A, 2)],
     "median_abs_deviation": [(X,)],
+    "mode": [(X,), (A, 1)],
     "moment": [(X, 2), (A, 3, 1)],
     "pearsonr": [(X, Y)],
     "pmean": [(P, 1.7)],
@@ -111,6 +112,121 @@ def test_statistics(name):
         check_grads(call, tuple(args[at] for at in active), order=1)
 
 
+NAN, B = np.where(X < -0.6, np.nan, X), np.abs(A) + 0.3
+SINGLE = X.astype(np.float32)
+OPTIONS = [
+    ("boxcox_llf", (100.0, 1e4 * P), {}),  # whose powers overflow
+    ("boxcox_llf", (-7.0, 2000 + X), {}),  # whose powers are one number
+    ("boxcox_llf", (0.0, B), {"axis": None, "keepdims": True}),
+    ("circmean", (A,), {"axis": None, "keepdims": True}),
+    ("cumfreq", (X, 4), {}),
+    ("differential_entropy", (X,), {"window_length": 6}),
+    ("differential_entropy", (SINGLE,), {"base": 2}),
+    ("entropy", (B, B[:1] + 0.1), {"keepdims": True}),
+    ("entropy", (B[0], B), {"axis": 1}),
+    ("entropy", (SINGLE**2,), {"base": 2}),
+    ("gmean", (B,), {"axis": None, "weights": B**2, "keepdims": True}),
+    ("lmoment", (SINGLE,), {"axis": None, "keepdims": True}),
+    ("linregress", (SINGLE, Y), {}),
+    ("linregress", (X[:2], Y[:2]), {}),
+    ("median_abs_deviation", (A,), {"axis": (0, 1), "scale": "normal"}),
+    ("mode", (np.array([[2.0, 1, 5], [3, 4, np.nan]]),), {"axis": 1, "keepdims": True}),
+    ("moment", (A, [0, 2]), {"axis": (1, 0), "keepdims": True}),
+    ("pearsonr", (SINGLE, SINGLE[::-1]), {}),
+    ("pearsonr", (X[:2], Y[:2]), {}),
+    ("pmean", (P, 0.0), {}),
+    ("pmean", (P, 1e-4), {"weights": P**2}),
+    ("pmean", (X, 2.0), {}),
+    ("relfreq", (X, 4), {}),
+    ("skew", (A,), {"axis": (0, 1), "bias": False}),
+    ("tmean", (NAN, (-0.5, 1.0)), {}),
+    ("tmin", (np.array([[1.0, 2.0], [3.0, 5.0]]), 2.5), {"axis": 1}),
+    ("trim_mean", (NAN, 0.2), {}),
+    ("tsem", (SINGLE, (-0.5, 1.0)), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "options"), OPTIONS)
+def test_options_that_are_rarely_written(name, args, options):
+    """Value, shape and dtype are SciPy's, and derivatives are differences of them."""
+    places = [at for at, x in enumerate(args) if isinstance(x, np.ndarray) or (name, at) in POWERS]
+
+    def parts(module, *given):
+        whole = list(args)
+        for at, x in zip(places, given, strict=True):
+            whole[at] = x
+        found = arrays_of(getattr(module, name)(*whole, **options))
+        return tuple(x for x in found if getattr(x, "dtype", np.dtype(type(x))).kind == "f")
+
+    given = tuple(args[at] for at in places)
+    wide = tuple(np.asarray(x, float)[()] for x in given)
+    dots = tuple(rng.normal(size=np.shape(x))[()] for x in given)
+
+    def moved(step):
+        return parts(theirs, *(x + step * dot for x, dot in zip(wide, dots, strict=True)))
+
+    def along(*x):
+        return jvp(lambda *y: parts(stats, *y), x, dots)[1]
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        single = any(getattr(x, "dtype", None) == np.float32 for x in given)
+        own, _ = jvp(
+            lambda *x: parts(stats, *x),
+            given,
+            tuple(
+                np.asarray(dot, getattr(x, "dtype", float))[()]
+                for x, dot in zip(given, dots, strict=True)
+            ),
+        )
+        for found, expected in zip(own, parts(theirs, *given), strict=True):
+            assert np.shape(found) == np.shape(expected)
+            assert found.dtype == np.asarray(expected).dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-5 if single else 1e-9)
+        slopes = along(*wide)
+        for found, up, down in zip(slopes, moved(1e-5), moved(-1e-5), strict=True):
+            found = np.where(np.isfinite(up), found, np.nan)
+            np.testing.assert_allclose(found, (up - down) / 2e-5, rtol=1e-6, atol=1e-8)
+
+
+POWERS = {("pmean", 1), ("boxcox_llf", 0)}
+
+
+@pytest.mark.parametrize("power", [0.0, 1e-9, 1e-4, 0.0999])
+def test_second_derivatives_of_power_means_by_small_powers(power):
+    found = grad(grad(stats.pmean, 1), 1)(P, power)
+    by_power = grad(stats.pmean, 1)
+    expected = (by_power(P, power + 1e-3) - by_power(P, power - 1e-3)) / 2e-3
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_line_without_residuals_has_the_slopes_of_its_coefficients():
+    line = np.arange(5.0)
+    found = jvp(lambda y: tuple(stats.linregress(line, y)), (2 * line + 1,), (line**2,))[1]
+    np.testing.assert_allclose(found[:2], [4, -2])
+    np.testing.assert_allclose(found[2:4], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "options"),
+    [
+        ("kstat", (X, 5), {}),
+        ("kstatvar", (X, 3), {}),
+        ("trim_mean", (X, 0.7), {}),
+        ("pmean", (P, np.inf), {}),
+        ("iqr", (X,), {"scale": "normal "}),
+        ("tmean", (X, (50.0, 60.0)), {}),
+        ("pearsonr", (X, Y), {"alternative": "larger"}),
+        ("pearsonr", (A, A[:, :1]), {"axis": 1}),
+    ],
+)
+def test_errors_are_scipys(name, args, options):
+    with pytest.raises(Exception) as expected:  # noqa: PT011 - which one is SciPy's to say
+        getattr(theirs, name)(*args, **options)
+    with pytest.raises(type(expected.value)):
+        grad(lambda x: getattr(stats, name)(x, *args[1:], **options))(args[0])
+
+
 def test_every_definition_is_tested():
     assert set(CALLS) == set(DEFINITIONS)
 
@@ -154,6 +270,8 @@ def test_ranks_and_counts_are_constants():
 def test_what_statistics_refuse():
     with pytest.raises(InputError, match="nan_policy"):
         grad(lambda x: stats.skew(x, nan_policy="omit"))(X)
+    with pytest.raises(InputError, match="nan_policy"):
+        grad(lambda x: stats.iqr(x, axis=0, nan_policy="omit"))(X)
     with pytest.raises(InputError, match="boxcox_llf"):
         grad(lambda x: np.sum(stats.boxcox(x)[0]))(P)
 

@@ -54,7 +54,7 @@ def _logsumexp(
     a = a * 1.0 if hasattr(a, "dtype") else np.asarray(a, float)
     counted = a
     if b is not None:
-        nothing = untraced(b) == 0
+        nothing = (untraced(b) == 0) | np.zeros(np.shape(a), bool)
         alone = np.all(nothing, axis=axis, keepdims=True)  # then weights of 0 count
         counted = np.where(nothing & ~alone, -np.inf, a)  # of the shape of both
         a = a + np.zeros_like(untraced(counted))

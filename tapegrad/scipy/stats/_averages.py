@@ -7,89 +7,48 @@ from typing import Any
 import numpy as np
 
 from tapegrad import stop_gradient
-from tapegrad._core.values import lift
-from tapegrad.scipy.stats._sample import central, defines, given, kept
+from tapegrad._core.values import any_true, lift
+from tapegrad.scipy import _special as sp
+from tapegrad.scipy.stats._sample import central, defines, given, reduces
+from tapegrad.scipy.stats._shared import log1p_over
 
 
-@defines
-def moment(
-    a: Any,
-    order: Any = 1,
-    axis: int | None = 0,
-    nan_policy: str = "propagate",
-    *,
-    center: Any = None,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    middle = np.mean(a, axis=axis, keepdims=True) if center is None else center
-    if np.ndim(order) > 0:
-        return np.stack(
-            [kept(np.mean((a - middle) ** n, axis=axis), axis, keepdims) for n in order]
-        )
-    return kept(np.mean((a - middle) ** order, axis=axis), axis, keepdims)
+@reduces("a")
+def moment(a: Any, order: Any = 1, center: Any = None) -> Any:
+    away = a - (np.mean(a, axis=-1, keepdims=True) if center is None else center)
+
+    def of_order(n: Any) -> Any:
+        return np.mean(away**n if n != 0 else 0 * away + 1, axis=-1)
+
+    return [of_order(n) for n in order] if np.ndim(order) > 0 else of_order(order)
 
 
-@defines
-def skew(
-    a: Any,
-    axis: int | None = 0,
-    bias: bool = True,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    n = np.shape(a)[axis]
-    found = central(a, axis, 3) / central(a, axis, 2) ** 1.5
+@reduces("a")
+def skew(a: Any, bias: bool = True) -> Any:
+    n = np.shape(a)[-1]
+    found = central(a, 3) / central(a, 2) ** 1.5
     if not bias and n > 2:
         found = found * np.sqrt((n - 1.0) * n) / (n - 2.0)
-    return kept(found, axis, keepdims)
+    return found
 
 
-@defines
-def kurtosis(
-    a: Any,
-    axis: int | None = 0,
-    fisher: bool = True,
-    bias: bool = True,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    n = np.shape(a)[axis]
-    found = central(a, axis, 4) / central(a, axis, 2) ** 2
+@reduces("a")
+def kurtosis(a: Any, fisher: bool = True, bias: bool = True) -> Any:
+    n = np.shape(a)[-1]
+    found = central(a, 4) / central(a, 2) ** 2
     if not bias and n > 3:
         found = ((n * n - 1.0) * found - 3.0 * (n - 1) ** 2) / ((n - 2.0) * (n - 3.0)) + 3.0
-    return kept(found - 3 if fisher else found, axis, keepdims)
+    return found - 3 if fisher else found
 
 
-@defines
-def variation(
-    a: Any,
-    axis: int | None = 0,
-    nan_policy: str = "propagate",
-    ddof: int = 0,
-    *,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    return kept(np.std(a, axis=axis, ddof=ddof) / np.mean(a, axis=axis), axis, keepdims)
+@reduces("a")
+def variation(a: Any, ddof: int = 0) -> Any:
+    return np.std(a, axis=-1, ddof=ddof) / np.mean(a, axis=-1)
 
 
-@defines
-def sem(
-    a: Any,
-    axis: int | None = 0,
-    ddof: int = 1,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    root = np.sqrt(np.shape(a)[axis])
-    return kept(np.std(a, axis=axis, ddof=ddof) / root, axis, keepdims)
+@reduces("a")
+def sem(a: Any, ddof: int = 1) -> Any:
+    return np.std(a, axis=-1, ddof=ddof) / np.sqrt(np.shape(a)[-1])
 
 
 @defines
@@ -117,184 +76,109 @@ def gzscore(a: Any, *, axis: int | None = 0, ddof: int = 0, nan_policy: str = "p
     return zmap(logs, logs, axis, ddof, nan_policy)
 
 
-@defines
-def gstd(
-    a: Any,
-    axis: int | None = 0,
-    ddof: int = 1,
-    *,
-    keepdims: bool = False,
-    nan_policy: str = "propagate",
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    return np.exp(np.std(np.log(a), axis=axis, ddof=ddof, keepdims=keepdims))
+@reduces("a")
+def gstd(a: Any, ddof: int = 1) -> Any:
+    return np.exp(np.std(np.log(a), axis=-1, ddof=ddof))
 
 
-def _mean(x: Any, axis: int, weights: Any, keepdims: bool) -> Any:
+def _mean(x: Any, weights: Any) -> Any:
     if weights is None:
-        return np.mean(x, axis=axis, keepdims=keepdims)
-    weights = lift(weights)
-    if np.ndim(weights) != np.ndim(x):
-        shape = [1] * np.ndim(x)
-        shape[axis] = -1
-        weights = np.reshape(weights, shape)
-    total = np.sum(weights * np.ones(np.shape(x)), axis=axis, keepdims=keepdims)
-    return np.sum(x * weights, axis=axis, keepdims=keepdims) / total
+        return np.mean(x, axis=-1)
+    return np.sum(x * weights, axis=-1) / np.sum(weights, axis=-1)
 
 
-@defines
-def gmean(
-    a: Any,
-    axis: int | None = 0,
-    dtype: Any = None,
-    weights: Any = None,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
+@reduces("a", "weights")
+def gmean(a: Any, dtype: Any = None, weights: Any = None) -> Any:
     a = a if dtype is None else a.astype(dtype)
-    return np.exp(_mean(np.log(a), axis, weights, keepdims))
+    return np.exp(_mean(np.log(a), weights))
 
 
-@defines
-def hmean(
-    a: Any,
-    axis: int | None = 0,
-    dtype: Any = None,
-    *,
-    weights: Any = None,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
+@reduces("a", "weights")
+def hmean(a: Any, dtype: Any = None, weights: Any = None) -> Any:
     a = a if dtype is None else a.astype(dtype)
-    return 1 / _mean(1 / a, axis, weights, keepdims)
+    return 1 / _mean(1 / a, weights)
 
 
-@defines
-def pmean(
-    a: Any,
-    p: Any,
-    *,
-    axis: int | None = 0,
-    dtype: Any = None,
-    weights: Any = None,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
+NEAR = 0.1  # powers whose means are those of logarithms and what is left
+
+
+@reduces("a", "weights")
+def pmean(a: Any, p: Any, dtype: Any = None, weights: Any = None) -> Any:
     a = a if dtype is None else a.astype(dtype)
-    if np.ndim(p) == 0 and stop_gradient(p) == 0:
-        return np.exp(_mean(np.log(a), axis, weights, keepdims))
-    return _mean(a**p, axis, weights, keepdims) ** (1 / p)
+    a = a * np.where(stop_gradient(a) < 0, np.nan, 1.0).astype(a.dtype)
+    if any_true(np.isinf(stop_gradient(p))):
+        raise NotImplementedError("Power mean only implemented for finite `p`")
+    near = abs(stop_gradient(p)) < NEAR
+    power = np.where(near, 1.0, p)
+    far = _mean(a**power, weights) ** (1 / power)
+    if not any_true(near):
+        return far
+    logs = np.log(np.where(near, a, 1.0))
+    middle = _mean(logs, weights)
+    small, away = np.where(near, p, 0.0), logs - np.expand_dims(middle, -1)
+    rest = log1p_over(small, _mean(away * sp.exprel(small * away), weights))
+    return np.where(near, np.exp(middle + rest), far)
 
 
 def _within(a: Any, limits: Any, inclusive: tuple[bool, bool]) -> Any:
-    """Which elements lie within limits, as plain truth values."""
+    """Which elements lie within limits, or are NaN, as plain truth values."""
     at = stop_gradient(a)
-    inside = at == at
-    if limits is not None:
-        low, high = limits
-        if low is not None:
-            inside = inside & (at >= low if inclusive[0] else at > low)
-        if high is not None:
-            inside = inside & (at <= high if inclusive[1] else at < high)
-    return inside
+    inside = np.ones(np.shape(a), bool)
+    low, high = (None, None) if limits is None else limits
+    if low is not None:
+        inside = inside & (at >= low if inclusive[0] else at > low)
+    if high is not None:
+        inside = inside & (at <= high if inclusive[1] else at < high)
+    if not any_true(inside):
+        raise ValueError("No array values within given limits")
+    return inside | (at != at)
 
 
-@defines
-def tmean(
-    a: Any,
-    limits: Any = None,
-    inclusive: tuple[bool, bool] = (True, True),
-    axis: int | None = None,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    return np.mean(a, axis=axis, where=_within(a, limits, inclusive), keepdims=keepdims)
+@reduces("a")
+def tmean(a: Any, limits: Any = None, inclusive: tuple[bool, bool] = (True, True)) -> Any:
+    return np.mean(a, axis=-1, where=_within(a, limits, inclusive))
 
 
-@defines
+@reduces("a")
 def tvar(
-    a: Any,
-    limits: Any = None,
-    inclusive: tuple[bool, bool] = (True, True),
-    axis: int | None = 0,
-    ddof: int = 1,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
+    a: Any, limits: Any = None, inclusive: tuple[bool, bool] = (True, True), ddof: int = 1
 ) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    inside = _within(a, limits, inclusive)
-    return np.var(a, axis=axis, ddof=ddof, where=inside, keepdims=keepdims)
+    return np.var(a, axis=-1, ddof=ddof, where=_within(a, limits, inclusive))
 
 
-@defines
+@reduces("a")
 def tstd(
-    a: Any,
-    limits: Any = None,
-    inclusive: tuple[bool, bool] = (True, True),
-    axis: int | None = 0,
-    ddof: int = 1,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
+    a: Any, limits: Any = None, inclusive: tuple[bool, bool] = (True, True), ddof: int = 1
 ) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    inside = _within(a, limits, inclusive)
-    return np.std(a, axis=axis, ddof=ddof, where=inside, keepdims=keepdims)
+    return np.std(a, axis=-1, ddof=ddof, where=_within(a, limits, inclusive))
 
 
-@defines
+@reduces("a")
 def tsem(
-    a: Any,
-    limits: Any = None,
-    inclusive: tuple[bool, bool] = (True, True),
-    axis: int | None = 0,
-    ddof: int = 1,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
+    a: Any, limits: Any = None, inclusive: tuple[bool, bool] = (True, True), ddof: int = 1
 ) -> Any:
-    a, axis = given(a, axis, nan_policy)
     inside = _within(a, limits, inclusive)
-    count = np.sum(inside, axis=axis, keepdims=keepdims)
-    deviation = np.std(a, axis=axis, ddof=ddof, where=inside, keepdims=keepdims)
-    return deviation / np.sqrt(count)
+    count = np.sum(inside, axis=-1).astype(a.dtype)
+    return np.std(a, axis=-1, ddof=ddof, where=inside) / np.sqrt(count)
 
 
-@defines
-def tmin(
-    a: Any,
-    lowerlimit: Any = None,
-    axis: int | None = 0,
-    inclusive: bool = True,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
+def _where_any(inside: Any) -> Any:
+    """1 of rows that have elements within the limits, NaN of others."""
+    return np.where(np.any(inside, axis=-1), 1.0, np.nan)
+
+
+@reduces("a")
+def tmin(a: Any, lowerlimit: Any = None, inclusive: bool = True) -> Any:
     inside = _within(a, (lowerlimit, None), (inclusive, True))
-    return np.min(a, axis=axis, where=inside, initial=np.inf, keepdims=keepdims)
+    least = np.min(a, axis=-1, where=inside, initial=np.inf)
+    return least * _where_any(inside)
 
 
-@defines
-def tmax(
-    a: Any,
-    upperlimit: Any = None,
-    axis: int | None = 0,
-    inclusive: bool = True,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
+@reduces("a")
+def tmax(a: Any, upperlimit: Any = None, inclusive: bool = True) -> Any:
     inside = _within(a, (None, upperlimit), (True, inclusive))
-    return np.max(a, axis=axis, where=inside, initial=-np.inf, keepdims=keepdims)
+    most = np.max(a, axis=-1, where=inside, initial=-np.inf)
+    return most * _where_any(inside)
 
 
 def _cut(a: Any, low: int, high: int, axis: int) -> Any:
@@ -304,19 +188,15 @@ def _cut(a: Any, low: int, high: int, axis: int) -> Any:
     return np.partition(a, (low, high - 1), axis)[tuple(index)]
 
 
-@defines
-def trim_mean(
-    a: Any,
-    proportiontocut: float,
-    axis: int | None = 0,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    n = np.shape(a)[axis]
+@reduces("a")
+def trim_mean(a: Any, proportiontocut: float) -> Any:
+    n = np.shape(a)[-1]
     low = int(proportiontocut * n)
-    return np.mean(_cut(a, low, n - low, axis), axis=axis, keepdims=keepdims)
+    if 2 * low > n:
+        raise ValueError("Proportion too big.")
+    at = stop_gradient(a)
+    spoilt = np.where(np.any(at != at, axis=-1), np.nan, 1.0)
+    return np.mean(_cut(a, low, n - low, -1), axis=-1) * spoilt.astype(a.dtype)
 
 
 @defines

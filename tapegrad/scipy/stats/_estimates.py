@@ -12,50 +12,34 @@ from tapegrad._errors import InputError, NotDifferentiableError
 from tapegrad.rules.kinks import largest_size
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._averages import kurtosis, skew
-from tapegrad.scipy.stats._sample import central, defines, given, kept
+from tapegrad.scipy.stats._sample import central, defines, given, reduces
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
 
 
-@defines
-def kstat(
-    data: Any,
-    n: int = 2,
-    *,
-    axis: int | None = None,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    data, axis = given(data, axis, nan_policy)
-    size = np.shape(data)[axis]
+@reduces("data")
+def kstat(data: Any, n: int = 2) -> Any:
+    size = np.shape(data)[-1]
     if n == 1:
-        return np.mean(data, axis=axis, keepdims=keepdims)
-    second = central(data, axis, 2)
+        return np.mean(data, axis=-1)
+    second = central(data, 2)
     if n == 2:
-        found = second * size / (size - 1.0)
-    elif n == 3:
-        found = central(data, axis, 3) * size**2 / ((size - 1.0) * (size - 2.0))
-    else:
-        top = (size + 1) * central(data, axis, 4) - 3 * (size - 1.0) * second**2
-        found = top * size**2 / ((size - 1.0) * (size - 2.0) * (size - 3.0))
-    return kept(found, axis, keepdims)
+        return second * size / (size - 1.0)
+    if n == 3:
+        return central(data, 3) * size**2 / ((size - 1.0) * (size - 2.0))
+    if n == 4:
+        top = (size + 1) * central(data, 4) - 3 * (size - 1.0) * second**2
+        return top * size**2 / ((size - 1.0) * (size - 2.0) * (size - 3.0))
+    raise ValueError("k-statistics only supported for 1<=n<=4")
 
 
-@defines
-def kstatvar(
-    data: Any,
-    n: int = 2,
-    *,
-    axis: int | None = None,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    data, axis = given(data, axis, nan_policy)
-    size = np.shape(data)[axis]
-    second = kstat(data, 2, axis=axis, keepdims=keepdims)
+@reduces("data")
+def kstatvar(data: Any, n: int = 2) -> Any:
+    size, second = np.shape(data)[-1], kstat(data, 2)
     if n == 1:
         return second / size
-    fourth = kstat(data, 4, axis=axis, keepdims=keepdims)
-    return (2 * size * second**2 + (size - 1) * fourth) / (size * (size + 1))
+    if n == 2:
+        return (2 * size * second**2 + (size - 1) * kstat(data, 4)) / (size * (size + 1))
+    raise ValueError("Only n=1 or n=2 supported.")
 
 
 class Description(NamedTuple):
@@ -78,23 +62,20 @@ def describe(
     nan_policy: str = "propagate",
 ) -> Description:
     a, axis = given(a, axis, nan_policy)
+    a = np.moveaxis(a, axis, -1)
     return Description(
-        np.shape(a)[axis],
-        (np.min(a, axis=axis), np.max(a, axis=axis)),
-        np.mean(a, axis=axis),
-        np.var(a, axis=axis, ddof=ddof),
-        skew(a, axis, bias),
-        kurtosis(a, axis, True, bias),
+        np.shape(a)[-1],
+        (np.min(a, axis=-1), np.max(a, axis=-1)),
+        np.mean(a, axis=-1),
+        np.var(a, axis=-1, ddof=ddof),
+        skew(a, bias),
+        kurtosis(a, True, bias),
     )
-
-
-def _box_cox(x: Any, lmbda: Any) -> Any:
-    return sp.boxcox(x, lmbda)
 
 
 @defines
 def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) -> Any:
-    return _box_cox(lift(x), _required(lmbda, "boxcox"))
+    return sp.boxcox(lift(x), _required(lmbda, "boxcox"))
 
 
 def _required(lmbda: Any, name: str) -> Any:
@@ -106,20 +87,15 @@ def _required(lmbda: Any, name: str) -> Any:
     return lmbda
 
 
-@defines
-def boxcox_llf(
-    lmb: Any,
-    data: Any,
-    *,
-    axis: int = 0,
-    keepdims: bool = False,
-    nan_policy: str = "propagate",
-) -> Any:
-    data, axis = given(data, axis, nan_policy)
-    n = np.shape(data)[axis]
-    spread = np.log(np.var(_box_cox(data, lmb), axis=axis))
-    found = (lmb - 1) * np.sum(np.log(data), axis=axis) - n / 2 * spread
-    return kept(found, axis, keepdims)
+@reduces("data")
+def boxcox_llf(lmb: Any, data: Any) -> Any:
+    """By powers over the largest, or the least: x**lmb itself may overflow, or not vary."""
+    logs = np.log(data)
+    ends = np.max(logs, axis=-1), np.min(logs, axis=-1)
+    end = stop_gradient(np.where(stop_gradient(lmb) > 0, *ends))
+    spread = np.log(np.var(sp.boxcox(data / np.exp(end)[..., np.newaxis], lmb), axis=-1))
+    n = np.shape(data)[-1]
+    return (lmb - 1) * np.sum(logs, axis=-1) - n / 2 * (spread + 2 * lmb * end)
 
 
 def _yeo_johnson(x: Any, lmbda: Any) -> Any:
@@ -134,20 +110,11 @@ def yeojohnson(x: Any, lmbda: Any = None) -> Any:
     return _yeo_johnson(lift(x), _required(lmbda, "yeojohnson"))
 
 
-@defines
-def yeojohnson_llf(
-    lmb: Any,
-    data: Any,
-    *,
-    axis: int = 0,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    data, axis = given(data, axis, nan_policy)
-    n = np.shape(data)[axis]
-    spread = np.log(np.var(_yeo_johnson(data, lmb), axis=axis))
-    signed = np.sum(np.sign(data) * np.log1p(abs(data)), axis=axis)
-    return kept((lmb - 1) * signed - n / 2 * spread, axis, keepdims)
+@reduces("data")
+def yeojohnson_llf(lmb: Any, data: Any) -> Any:
+    spread = np.log(np.var(_yeo_johnson(data, lmb), axis=-1))
+    signed = np.sum(np.sign(data) * np.log1p(abs(data)), axis=-1)
+    return (lmb - 1) * signed - np.shape(data)[-1] / 2 * spread
 
 
 class _Correlation(NamedTuple):
@@ -191,13 +158,25 @@ class Interval(NamedTuple):
     high: Any
 
 
-def _coefficient(x: Any, y: Any, axis: int) -> Any:
+def _direction(x: Any, axis: int) -> Any:
+    """A sample's deviations from its mean over their length, whose square may overflow."""
     x = x - np.mean(x, axis=axis, keepdims=True)
-    y = y - np.mean(y, axis=axis, keepdims=True)
-    # The coefficient is that of scaled samples, whose squares neither under- nor overflow.
-    x, y = x / largest_size(x, axis), y / largest_size(y, axis)
-    norms = np.linalg.norm(x, axis=axis) * np.linalg.norm(y, axis=axis)
-    return np.sum(x * y, axis=axis) / norms
+    x = x / largest_size(x, axis)
+    return x / np.linalg.norm(x, axis=axis, keepdims=True)
+
+
+def _coefficient(x: Any, y: Any, axis: int) -> Any:
+    """The product of two directions, which rounding moves beyond 1."""
+    r = np.sum(x * y, axis=axis)
+    return r - stop_gradient(r - np.clip(r, -1, 1))
+
+
+def _p_value(law: Any, at: Any, alternative: str) -> Any:
+    if alternative == "two-sided":
+        return 2 * law.sf(abs(at))
+    if alternative not in ("less", "greater"):
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
+    return law.cdf(at) if alternative == "less" else law.sf(at)
 
 
 @defines
@@ -208,15 +187,16 @@ def pearsonr(
         raise InputError("scipy.stats.pearsonr: method= is not taken with traced values.")
     x, where = given(x, axis)
     y, _ = given(y, axis)
-    r = _coefficient(x, y, where)
-    half = np.shape(x)[where] / 2 - 1
+    n = np.shape(x)[where]
+    if np.shape(y)[where] != n:
+        raise ValueError("`x` and `y` must have the same length along `axis`.")
+    r = _coefficient(_direction(x, where), _direction(y, where), where)
+    half = n / 2 - 1
     beta = DISTRIBUTIONS["beta"](half, half, loc=-1, scale=2)
-    if alternative == "two-sided":
-        made = Correlation(r, 2 * beta.sf(abs(r)))
-    else:
-        made = Correlation(r, beta.cdf(r) if alternative == "less" else beta.sf(r))
-    made.samples, made.alternative = np.shape(x)[where], alternative
-    return made
+    p = 0 * r + 1 if n == 2 else _p_value(beta, r, alternative)
+    found = Correlation(r, p.astype(r.dtype))
+    found.samples, found.alternative = n, alternative
+    return found
 
 
 class _Fit(NamedTuple):
@@ -235,22 +215,25 @@ class Line(_Fit):
 
 @defines
 def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
-    x, _ = given(x, 0)
-    y, _ = given(y, 0)
+    x, y = (given(v, 0)[0].astype(float) for v in (x, y))
     n = np.shape(x)[0]
-    middle = np.mean(x)
-    spread, together = np.mean((x - middle) ** 2), np.mean((x - middle) * (y - np.mean(y)))
-    slope = together / spread
-    r = _coefficient(x, y, 0)
-    left = 1 - r * r
-    error = np.sqrt(left * np.mean((y - np.mean(y)) ** 2) / spread / (n - 2))
-    t = r * np.sqrt((n - 2) / left)
-    student = DISTRIBUTIONS["t"](float(n - 2))
-    tails = {"less": student.cdf, "greater": student.sf}
-    p = 2 * student.sf(abs(t)) if alternative == "two-sided" else tails[alternative](t)
-    line = Line(slope, np.mean(y) - slope * middle, r, p, error)
-    line.intercept_stderr = error * np.sqrt(spread + middle**2)
+    away, off = x - np.mean(x), y - np.mean(y)
+    along, above = _direction(x, 0), _direction(y, 0)
+    r = _coefficient(along, above, 0)
+    left = np.linalg.norm(above - r * along)  # the root of 1 - r * r, with all digits
+    slope = np.sum(away * off) / np.sum(away * away)
+    if n == 2:
+        p, error = np.where(y[0] == y[1], 1.0, 0.0), 0 * slope
+    else:
+        error = np.linalg.norm(off) / np.linalg.norm(away) * left / np.sqrt(n - 2)
+        t = r * np.sqrt((n - 2) / (left * left + 2 * TINY))
+        p = _p_value(DISTRIBUTIONS["t"](float(n - 2)), t, alternative)
+    line = Line(slope, np.mean(y) - slope * np.mean(x), r, p, error)
+    line.intercept_stderr = error * np.sqrt(np.mean(away * away) + np.mean(x) ** 2)
     return line
+
+
+TINY = 1e-20  # SciPy adds it to 1 - r and to 1 + r
 
 
 def _difference(u: Any, v: Any) -> tuple[Any, Any]:

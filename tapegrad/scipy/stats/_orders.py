@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,44 +12,31 @@ from tapegrad import stop_gradient
 from tapegrad._core.values import lift
 from tapegrad._errors import InputError
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._sample import defines, given, kept
+from tapegrad.scipy.stats._sample import defines, given, reduces
 
 
-@defines
+def _scaled(spread: Any, scale: Any, normal: Any) -> Any:
+    if isinstance(scale, str):
+        if scale.lower() != "normal":
+            raise ValueError(f"{scale} not a valid scale value.")
+        scale = normal
+    return spread / scale
+
+
+@reduces("x")
 def iqr(
-    x: Any,
-    axis: Any = None,
-    rng: tuple[float, float] = (25, 75),
-    scale: Any = 1.0,
-    nan_policy: str = "propagate",
-    interpolation: Any = "linear",
-    keepdims: bool = False,
+    x: Any, rng: tuple[float, float] = (25, 75), scale: Any = 1.0, interpolation: Any = "linear"
 ) -> Any:
-    if isinstance(scale, str):
-        scale = 2 * sp.erfinv(0.5) * np.sqrt(2.0)
-    x, where = given(x, axis, nan_policy) if axis is None else (lift(x), axis)
-    low, high = (
-        np.percentile(x, q, axis=where, method=interpolation, keepdims=keepdims)
-        for q in sorted(rng)
-    )
-    return (high - low) / scale
+    low, high = (np.percentile(x, q, axis=-1, method=interpolation) for q in sorted(rng))
+    return _scaled(high - low, scale, float(2 * sp.erfinv(0.5) * np.sqrt(2.0)))
 
 
-@defines
+@reduces("x")
 def median_abs_deviation(
-    x: Any,
-    axis: int | None = 0,
-    center: Callable[..., Any] = np.median,
-    scale: Any = 1.0,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
+    x: Any, center: Callable[..., Any] | None = None, scale: Any = 1.0
 ) -> Any:
-    if isinstance(scale, str):
-        scale = 0.6744897501960817
-    x, axis = given(x, axis, nan_policy)
-    middle = np.expand_dims(center(x, axis=axis), axis)
-    return np.median(abs(x - middle), axis=axis, keepdims=keepdims) / scale
+    middle = np.expand_dims((center or np.median)(x, axis=-1), -1)
+    return _scaled(np.median(abs(x - middle), axis=-1), scale, 0.6744897501960817)
 
 
 @defines
@@ -67,20 +55,9 @@ def scoreatpercentile(
     return np.percentile(a, per, axis=axis, method=method)
 
 
-@defines
-def lmoment(
-    sample: Any,
-    order: Any = None,
-    *,
-    axis: int | None = 0,
-    sorted: bool = False,
-    standardize: bool = True,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    sample, axis = given(sample, axis, nan_policy)
-    x = np.moveaxis(sample, axis, -1)
-    x = x if sorted else np.sort(x, axis=-1)
+@reduces("sample")
+def lmoment(sample: Any, order: Any = None, sorted: bool = False, standardize: bool = True) -> Any:
+    x = sample if sorted else np.sort(sample, axis=-1)
     n = np.shape(x)[-1]
     orders = np.arange(1, 5) if order is None else np.atleast_1d(np.asarray(order))
     rank = np.arange(1.0, n + 1)
@@ -92,66 +69,51 @@ def lmoment(
             sign * sp.comb(rank - 1, j) / sp.comb(n - 1, j)
             for sign, j in zip(signs, k, strict=True)
         )
-        found[r] = np.mean(x * weights, axis=-1)
+        found[r] = np.mean(x * weights.astype(x.dtype), axis=-1)
     out = [found[r] / found[2] if standardize and r > 2 else found[r] for r in orders.tolist()]
-    out = [kept(value, axis, keepdims) for value in out]
-    return out[0] if order is not None and np.ndim(order) == 0 else np.stack(out)
+    return out[0] if order is not None and np.ndim(order) == 0 else out
 
 
-def _circle(
-    samples: Any, high: float, low: float, axis: int | None, nan_policy: str
-) -> tuple[Any, Any, int]:
-    samples, axis = given(samples, axis, nan_policy)
+class Mode(NamedTuple):
+    """The result of mode."""
+
+    mode: Any
+    count: Any
+
+
+@reduces("a")
+def mode(a: Any) -> Mode:
+    """The mode moves with one of the equal elements."""
+    a = np.sort(a, axis=-1)
+    at, index = stop_gradient(a), np.arange(np.shape(a)[-1])
+    begins = (at[..., 1:] != at[..., :-1]) & (at[..., :-1] == at[..., :-1])
+    begins = np.concatenate([np.ones_like(at[..., :1], dtype=bool), begins], axis=-1)
+    run = index - np.maximum.accumulate(np.where(begins, index, 0), axis=-1)
+    last = np.argmax(run, axis=-1)[..., np.newaxis]
+    return Mode(np.take_along_axis(a, last, axis=-1)[..., 0], np.max(run, axis=-1) + 1)
+
+
+def _circle(samples: Any, high: float, low: float) -> tuple[Any, Any]:
     angles = (samples - low) * 2 * np.pi / (high - low)
-    return np.mean(np.sin(angles), axis=axis), np.mean(np.cos(angles), axis=axis), axis
+    return np.mean(np.sin(angles), axis=-1), np.mean(np.cos(angles), axis=-1)
 
 
-@defines
-def circmean(
-    samples: Any,
-    high: float = 2 * np.pi,
-    low: float = 0,
-    axis: int | None = None,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    sine, cosine, axis = _circle(samples, high, low, axis, nan_policy)
-    angle = np.arctan2(sine, cosine)
+@reduces("samples")
+def circmean(samples: Any, high: float = 2 * np.pi, low: float = 0) -> Any:
+    angle = np.arctan2(*_circle(samples, high, low))
     turned = np.where(angle < 0, angle + 2 * np.pi, angle)
-    return kept(turned * (high - low) / (2 * np.pi) + low, axis, keepdims)
+    return turned * (high - low) / (2 * np.pi) + low
 
 
-@defines
-def circvar(
-    samples: Any,
-    high: float = 2 * np.pi,
-    low: float = 0,
-    axis: int | None = None,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
-    sine, cosine, axis = _circle(samples, high, low, axis, nan_policy)
-    return kept(1 - np.hypot(sine, cosine), axis, keepdims)
+@reduces("samples")
+def circvar(samples: Any, high: float = 2 * np.pi, low: float = 0) -> Any:
+    return 1 - np.hypot(*_circle(samples, high, low))
 
 
-@defines
-def circstd(
-    samples: Any,
-    high: float = 2 * np.pi,
-    low: float = 0,
-    axis: int | None = None,
-    nan_policy: str = "propagate",
-    *,
-    normalize: bool = False,
-    keepdims: bool = False,
-) -> Any:
-    sine, cosine, axis = _circle(samples, high, low, axis, nan_policy)
-    spread = np.sqrt(-2 * np.log(np.hypot(sine, cosine)))
-    if not normalize:
-        spread = spread * (high - low) / (2 * np.pi)
-    return kept(spread, axis, keepdims)
+@reduces("samples")
+def circstd(samples: Any, high: float = 2 * np.pi, low: float = 0, normalize: bool = False) -> Any:
+    spread = np.sqrt(-2 * np.log(np.hypot(*_circle(samples, high, low))))
+    return spread if normalize else spread * (high - low) / (2 * np.pi)
 
 
 class Directions(NamedTuple):
@@ -171,26 +133,18 @@ def directional_stats(samples: Any, *, axis: int = 0, normalize: bool = True) ->
     return Directions(mean / length, length[..., 0])
 
 
-@defines
-def entropy(
-    pk: Any,
-    qk: Any = None,
-    base: Any = None,
-    axis: int | None = 0,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
-    flat = axis is None
-    pk, axis = given(pk, axis, nan_policy)
-    pk = pk / np.sum(pk, axis=axis, keepdims=True)
-    if qk is None:
-        terms = sp.entr(pk)
-    else:
-        qk = np.ravel(lift(qk)) if flat else lift(qk)
-        terms = sp.rel_entr(pk, qk / np.sum(qk, axis=axis, keepdims=True))
-    found = np.sum(terms, axis=axis, keepdims=keepdims)
-    return found if base is None else found / np.log(base)
+def _in_base(entropy: Any, base: Any) -> Any:
+    if base is None:
+        return entropy
+    plain = type(base) in (int, float)  # and leaves a dtype as it is
+    return entropy / (math.log(base) if plain else np.log(base))
+
+
+@reduces("pk", "qk")
+def entropy(pk: Any, qk: Any = None, base: Any = None) -> Any:
+    pk = pk / np.sum(pk, axis=-1, keepdims=True)
+    qk = None if qk is None else qk / np.sum(qk, axis=-1, keepdims=True)
+    return _in_base(np.sum(sp.entr(pk) if qk is None else sp.rel_entr(pk, qk), axis=-1), base)
 
 
 def _vasicek(x: Any, m: int) -> Any:
@@ -206,7 +160,7 @@ def _van_es(x: Any, m: int) -> Any:
     gaps = x[..., m:] - x[..., :-m]
     first = np.sum(np.log((n + 1) / m * gaps), axis=-1) / (n - m)
     k = np.arange(m, n + 1)
-    return first + np.sum(1 / k) + np.log(m) - np.log(n + 1)
+    return first + float(np.sum(1 / k) + np.log(m) - np.log(n + 1))
 
 
 def _ebrahimi(x: Any, m: int) -> Any:
@@ -218,26 +172,17 @@ def _ebrahimi(x: Any, m: int) -> Any:
     ends = np.where(i <= m, 1 + (i - 1) / m, 2.0)
     ends = np.where(i >= n - m + 1, 1 + (n - i) / m, ends)
     gaps = padded[..., 2 * m :] - padded[..., : -2 * m]
-    return np.mean(np.log(n * gaps / (ends * m)), axis=-1)
+    return np.mean(np.log(n * gaps / (ends * m).astype(x.dtype)), axis=-1)
 
 
 _ENTROPIES = {"vasicek": _vasicek, "van es": _van_es, "ebrahimi": _ebrahimi}
 
 
-@defines
+@reduces("values")
 def differential_entropy(
-    values: Any,
-    *,
-    window_length: int | None = None,
-    base: float | None = None,
-    axis: int | None = 0,
-    method: str = "auto",
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
+    values: Any, window_length: int | None = None, base: Any = None, method: str = "auto"
 ) -> Any:
-    values, axis = given(values, axis, nan_policy)
-    x = np.sort(np.moveaxis(values, axis, -1), axis=-1)
-    n = np.shape(x)[-1]
+    n = np.shape(values)[-1]
     m = int(np.floor(np.sqrt(n) + 0.5)) if window_length is None else window_length
     if method == "auto":
         method = "van es" if n <= 10 else "ebrahimi" if n <= 1000 else "vasicek"
@@ -246,5 +191,6 @@ def differential_entropy(
             f"scipy.stats.differential_entropy: expected a method among {sorted(_ENTROPIES)} "
             f"with traced values, got {method!r}."
         )
-    found = _ENTROPIES[method](x, m)
-    return kept(found if base is None else found / np.log(base), axis, keepdims)
+    if not 2 <= 2 * m < n:
+        return np.sum(values, axis=-1) * np.nan
+    return _in_base(_ENTROPIES[method](np.sort(values, axis=-1), m), base)

@@ -1,15 +1,20 @@
 """Common code of the statistics of samples: their table, and how their arguments are read.
 
 Of plain values each statistic is SciPy's own. Rows with NaN propagate it: `nan_policy=` is not
-taken with traced values.
+taken with traced values. A definition of what SciPy reduces along axes knows the last axis alone.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.stats
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.values import lift
 from tapegrad._errors import InputError
@@ -23,36 +28,93 @@ def defines(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def given(x: Any, axis: int | None, nan_policy: str = "propagate") -> tuple[Any, int]:
-    """An array, and its axis; None means the flattened array."""
+@functools.cache
+def _signature(name: str) -> inspect.Signature:
+    return inspect.signature(getattr(scipy.stats, name))
+
+
+def reduces(*samples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a definition of a statistic along the last axis, and return it as it is.
+
+    In the table it has SciPy's signature, and takes any axes. A list of results is stacked.
+
+    samples: the arguments that are samples; they broadcast
+    """
+
+    def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(definition)
+        def statistic(*args: Any, **kwargs: Any) -> Any:
+            bound = _signature(definition.__name__).bind(*args, **kwargs)
+            bound.apply_defaults()
+            options = bound.arguments
+            axis, keepdims = options.pop("axis", 0), options.pop("keepdims", False)
+            require_propagation(options.pop("nan_policy", "propagate"))
+            names = [name for name in samples if options[name] is not None]
+            arrays = [np.atleast_1d(array_of(options[name])) for name in names]
+            axes = normalize_axis_tuple(
+                tuple(range(max(map(np.ndim, arrays)))) if axis is None else axis,
+                max(map(np.ndim, arrays)),
+            )
+            if axis is None:
+                arrays = [np.ravel(x) for x in arrays]
+            shape = np.broadcast_shapes(*map(np.shape, arrays))
+            arrays = [x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in arrays]
+            if axis is not None:
+                arrays = [_last(x, axes) for x in arrays]
+            out = definition(**options | dict(zip(names, arrays, strict=True)))
+            kept = axes if keepdims else ()
+            if isinstance(out, tuple):
+                return type(out)(*[np.expand_dims(x, kept) for x in out])
+            if isinstance(out, list):
+                return np.stack([np.expand_dims(x, kept) for x in out])
+            return np.expand_dims(out, kept) if keepdims else out
+
+        DEFINITIONS[definition.__name__] = statistic
+        return definition
+
+    return enter
+
+
+def _last(x: Any, axes: tuple[int, ...]) -> Any:
+    """An array with some of its axes as one, the last."""
+    if axes == (np.ndim(x) - 1,):
+        return x
+    x = np.moveaxis(x, axes, range(-len(axes), 0))
+    shape = np.shape(x)
+    return np.reshape(x, (*shape[: -len(axes)], math.prod(shape[-len(axes) :])))
+
+
+def require_propagation(nan_policy: str) -> None:
     if nan_policy != "propagate":
         raise InputError(
             f"scipy.stats: nan_policy={nan_policy!r} is not taken with traced values, which "
             "propagate NaN. Leave NaN out with np.where or an index, and pass the rest."
         )
+
+
+def array_of(x: Any) -> Any:
     x = lift(x)
-    if isinstance(x, (list, tuple, int, float)):
-        x = np.asarray(x)
+    return np.asarray(x) if isinstance(x, (list, tuple, int, float)) else x
+
+
+def given(x: Any, axis: int | None, nan_policy: str = "propagate") -> tuple[Any, int]:
+    """An array, and its axis; None means the flattened array."""
+    require_propagation(nan_policy)
+    x = array_of(x)
     return (np.ravel(x), 0) if axis is None else (x, axis)
 
 
-def kept(out: Any, axis: int, keepdims: bool) -> Any:
-    return np.expand_dims(out, axis) if keepdims else out
-
-
-def central(x: Any, axis: int, order: int) -> Any:
-    return np.mean((x - np.mean(x, axis=axis, keepdims=True)) ** order, axis=axis)
+def central(x: Any, order: int) -> Any:
+    """The central moment along the last axis."""
+    return np.mean((x - np.mean(x, axis=-1, keepdims=True)) ** order, axis=-1)
 
 
 # Functions of ranks and counts, which stay as they are where a value moves a little.
 CONSTANT = (
     "chatterjeexi",
-    "cumfreq",
     "kendalltau",
-    "mode",
     "percentileofscore",
     "rankdata",
-    "relfreq",
     "somersd",
     "spearmanr",
     "spearmanrho",
@@ -61,4 +123,12 @@ CONSTANT = (
 )
 
 
-__all__ = ["CONSTANT", "DEFINITIONS", "central", "defines", "given", "kept"]
+__all__ = [
+    "CONSTANT",
+    "DEFINITIONS",
+    "array_of",
+    "central",
+    "defines",
+    "given",
+    "reduces",
+]

@@ -16,6 +16,10 @@ scipy_linalg = pytest.importorskip("scipy.linalg")
 
 from tapegrad.scipy import linalg as la  # noqa: E402
 from tapegrad.scipy._copies import BY_COPY  # noqa: E402
+from tapegrad.scipy.linalg._control import (  # noqa: E402
+    _continuous_residual,
+    _require_solution,
+)
 
 # Functions of numbers alone, and of dtypes: they have no arrays to differentiate.
 OF_NUMBERS = set(
@@ -296,6 +300,9 @@ def test_riccati_is_refused_where_scipys_solution_is_none():
 
     with pytest.raises(tapegrad.NotDifferentiableError, match="balanced=False"):
         grad(lambda t: f(t, True))(1.0)
+    wrong, apart = 2 * la.solve_continuous_are(*given), np.zeros((4, 2))
+    with pytest.raises(tapegrad.NotDifferentiableError, match="Scale states"):
+        _require_solution(_continuous_residual, False, wrong, *given, np.eye(4), apart)
     slope = (f(1 + 1e-5, False) - f(1 - 1e-5, False)) / 2e-5
     np.testing.assert_allclose(grad(lambda t: f(t, False))(1.0), slope, rtol=1e-4)
 
@@ -701,9 +708,36 @@ def test_funm_of_a_stack_that_is_symmetric_in_part():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+_NEARLY_DEFECTIVE = [
+    (np.array([[2, 1], [4e-12, 2]]), 3),  # which had 6 percent of the second derivatives wrong
+    (np.array([[2, 1.0], [0, 2]]), 3),
+    (np.array([[1, 5.0], [0, 1.0001]]), 3),
+    (np.array([[1.0, 1e-3], [-1e-7, 1]]), 4),
+    (np.array([[2, 1, 0.3], [0, 2, 0.7], [0, 0, 5]]), 3),
+    (np.array([[2, 1, 0.3], [0, 2, 0.7], [0, 0, 2]]), 1),
+    (np.diag([1, 1 + 1e-5, 2.0]), 4),
+]
+
+
+@pytest.mark.parametrize(("a", "most"), _NEARLY_DEFECTIVE)
+def test_funm_of_nearly_defective_matrices(a, most):
+    """Of as many orders as its polynomials have; one more is refused."""
+    n = len(a)
+    e, ours, right = np.arange(1.0, n * n + 1).reshape(n, n), lambda x: la.funm(x, np.exp), la.expm
+    for _ in range(most):
+        ours = lambda x, f=ours: jvp(f, (x,), (e,))[1]  # noqa: E731
+        right = lambda x, f=right: jvp(f, (x,), (e,))[1]  # noqa: E731
+        expected = right(a)
+        np.testing.assert_allclose(ours(a), expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    with pytest.raises(tapegrad.NotDifferentiableError, match="so many times"):
+        jvp(ours, (a,), (e,))
+    with pytest.raises(tapegrad.NotDifferentiableError, match="so many times"):
+        vjp(ours, a)[1](e)
+
+
 def test_funm_without_enough_eigenvectors_is_refused():
     with pytest.raises(tapegrad.NotDifferentiableError, match="eigenvectors"):
-        vjp(lambda a: la.funm(a, np.exp), np.array([[1.0, 1], [0, 1]]))
+        vjp(lambda a: la.funm(a, np.exp), np.eye(9) + np.eye(9, k=1))
 
 
 def test_funm_of_single_precision():

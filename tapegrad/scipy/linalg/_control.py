@@ -131,17 +131,23 @@ def _discrete_residual(
     return inner - np.matmul(left, _discrete_gain(x, a, b, r, e, s)) + q
 
 
-def _require_solution(residual: Callable[..., Value], x: Value, *given: Value) -> None:
+def _require_solution(
+    residual: Callable[..., Value], balanced: bool, x: Value, *given: Value
+) -> None:
     """Raise where x does not solve the equation, as it is then another function of the rest."""
     x, a, b, q, r, e, s = map(untraced, (x, *given))
     left = np.max(np.abs(residual(x, a, b, q, r, e, s)), initial=0)
     images = [np.matmul(np.matmul(adjoint(a), x), other) for other in (a, e)]
     size = np.max(np.abs(q), initial=0) + max(np.max(np.abs(y), initial=0) for y in images)
     if not any_true(left <= np.finfo(x.dtype).eps ** 0.25 * size):
+        advice = (
+            "as it may with e= and balanced=True. Pass balanced=False."
+            if balanced
+            else "as it may where its matrices differ much in size. Scale states and inputs."
+        )
         raise NotDifferentiableError(
             "scipy.linalg: not differentiable where SciPy's solution of a Riccati equation leaves "
-            f"a residual of {float(left):.2g}, as it may with e= and balanced=True. Pass "
-            "balanced=False."
+            f"a residual of {float(left):.2g}, {advice}"
         )
 
 
@@ -164,10 +170,10 @@ def _by_residual(
         r: Value,
         e: Value,
         s: Value,
-        **_: Any,
+        balanced: bool = True,
     ) -> list[Cotangent]:
         x = hermitian_part(out)
-        _require_solution(residual, x, a, b, q, r, e, s)
+        _require_solution(residual, balanced, x, a, b, q, r, e, s)
         closed = a - np.matmul(b, gain(x, a, b, r, e, s))
         closed = transposed(np.linalg.solve(transposed(e), transposed(closed)))
         found = adjoint_equation(closed, hermitian_part(g))

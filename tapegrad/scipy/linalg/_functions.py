@@ -356,24 +356,34 @@ signm = expressed(scipy.linalg.signm, _signm)
 # --- Any function, by eigenvalues
 
 
-def _plain_spectrum(a: Value) -> tuple[Value, Value, Value]:
-    """The w, v, u of a = v diag(w) u with u v = 1; orthogonal vectors of Hermitian matrices."""
-    gap = np.abs(a - adjoint(a))
-    hermitian = ~np.any(gap > 0, axis=(-2, -1), keepdims=True)
+_TOO_FEW = (
+    "scipy.linalg.funm: not differentiable by this method where A has too few independent "
+    "eigenvectors, or nearly so. Use expm, logm, sqrtm, cosm and their kin if func is one of "
+    "theirs."
+)
+
+
+def _eigenvectors(a: Value) -> tuple[Value, Value, Value]:
+    """Eigenvalues and vectors, orthogonal ones of Hermitian matrices; and which are Hermitian."""
+    hermitian = ~np.any(np.abs(a - adjoint(a)) > 0, axis=(-2, -1), keepdims=True)
     if hermitian.all():
         w, v = np.linalg.eigh(a)
-        return w.astype(a.dtype), v, np.array(adjoint(v))  # values may become complex
+        return w.astype(a.dtype), v, hermitian  # values may become complex
     w, v = np.linalg.eig(a)
     if hermitian.any():  # among equal values those of eig may be nearly parallel
         values, vectors = np.linalg.eigh(np.where(hermitian, a, 0))
         w, v = np.where(hermitian[..., 0], values, w), np.where(hermitian, vectors, v)
+    return w, v, hermitian
+
+
+def _plain_spectrum(a: Value) -> tuple[Value, Value, Value]:
+    """The w, v, u of a = v diag(w) u with u v = 1; orthogonal vectors of Hermitian matrices."""
+    w, v, hermitian = _eigenvectors(a)
+    if hermitian.all():
+        return w, v, np.array(adjoint(v))
     lengths = np.linalg.svdvals(v)
     if any_true(lengths[..., -1] ** 2 * WEAKEST < np.finfo(v.dtype).eps * lengths[..., 0] ** 2):
-        raise NotDifferentiableError(
-            "scipy.linalg.funm: not differentiable by this method where A has too few independent "
-            "eigenvectors, or nearly so. Use expm, logm, sqrtm, cosm and their kin if func is one "
-            "of theirs."
-        )
+        raise NotDifferentiableError(_TOO_FEW)
     return w, v, np.linalg.inv(v)
 
 
@@ -400,34 +410,67 @@ SPECTRUM = core(
     batch="(m,m)",
 )
 
-# Quotients by differences of nearly equal eigenvalues lose digits. In clusters of them a stays a
-# matrix, of which func is its Taylor polynomial: P. Davies and N. Higham, "A Schur-Parlett
-# algorithm for computing matrix functions" (2003).
+# Quotients by differences of nearly equal eigenvalues lose digits, and their vectors may be nearly
+# parallel. In clusters of them a stays a matrix, of which func is its Taylor polynomial: P. Davies
+# and N. Higham, "A Schur-Parlett algorithm for computing matrix functions" (2003).
 
 # Quotients of values that are further apart than NEAR have eight digits of a second derivative.
-NEAR, TERMS, ROUNDS = 2e-4, 7, 3
+NEAR, TERMS, ROUNDS = 2e-4, 8, 3
 
 
-def _plain_clusters(w: Value) -> tuple[Value, Value]:
-    """Which pairs of eigenvalues are joined by steps of less than NEAR; the means of clusters."""
+def _plain_clusters(a: Value) -> tuple[Value, Value, Value, Value]:
+    """The eigenvalues, which pairs are joined by steps of less than NEAR, the means of clusters.
+
+    Last, which pairs need it: of a Hermitian matrix not those that are equal.
+    """
+    w, _, hermitian = _eigenvectors(a)
     size = np.max(np.abs(w), axis=-1, initial=1)[..., None, None]
     joined = np.abs(column(w) - row(w)) <= NEAR * size
     for _ in range(w.shape[-1].bit_length()):
         joined = np.matmul(joined, joined)
-    return joined, np.sum(joined * row(w), -1) / np.sum(joined, -1)
+    means = np.sum(joined * row(w), -1) / np.sum(joined, -1)
+    equal = np.where(hermitian, are_close(column(w) - row(w), w), np.eye(a.shape[-1], dtype=bool))
+    return w, joined, means, joined & ~equal
 
 
 CLUSTERS = fixed(_plain_clusters, name="scipy.linalg.funm")
 
 
-def _plain_parted(a: Value, joined: Value) -> tuple[Value, Value, Value]:
-    """The b, v, u of a = v b u with u v = 1, and b zero between clusters."""
-    w, v, u = _plain_spectrum(a)
-    return np.eye(a.shape[-1]) * row(w), v, u
+def _plain_parted(a: Value, joined: Value, rounds: int = ROUNDS) -> tuple[Value, Value, Value]:
+    """The b, v, u of a = v b u with u v = 1, and b zero between clusters.
+
+    Within clusters of a matrix that is not Hermitian columns of v are orthonormal.
+    """
+    w, v, hermitian = _eigenvectors(a)
+    v = v.copy()
+    for at in np.ndindex(a.shape[:-2]):
+        labels = np.argmax(joined[at], axis=-1)
+        for label in np.flatnonzero(np.bincount(labels) > 1 if not hermitian[at].all() else []):
+            own = labels == label
+            v[at][:, own] = _invariant(a[at], w[at], own)
+    u = np.linalg.inv(v)
+    return np.where(joined, np.matmul(u, np.matmul(a, v)), 0), v, u
+
+
+def _invariant(a: Value, w: Value, own: Value) -> Value:
+    """An orthonormal basis of the subspace that belongs to some of the eigenvalues."""
+
+    def is_own(x: complex, y: float = 0.0) -> bool:
+        return bool(own[np.argmin(np.abs(w - (x + 1j * y)))])
+
+    kind = "complex" if w.dtype.kind == "c" else "real"
+    _, vectors, count = scipy.linalg.schur(a.astype(w.dtype), kind, sort=is_own)
+    if count != np.count_nonzero(own):
+        raise NotDifferentiableError(_TOO_FEW)
+    return vectors[:, :count]
 
 
 def _parted_vjp(
-    g: Sequence[Cotangent], out: tuple[Value, Value, Value], _a: Value, joined: Value
+    g: Sequence[Cotangent],
+    out: tuple[Value, Value, Value],
+    _a: Value,
+    joined: Value,
+    rounds: int = ROUNDS,
 ) -> tuple[Cotangent, None]:
     """With t = u da v: db = t in clusters, dv = v s, du = -s u; s b - b s = t between them."""
     b, v, u = out
@@ -435,9 +478,9 @@ def _parted_vjp(
     turned = np.matmul(transposed(v), v_bar) - np.matmul(u_bar, transposed(u))
     w, apart = diagonal(b), ~joined
     inverse = np.where(apart, 1 / np.where(apart, row(w) - column(w), 1), 0)
-    beside = transposed(b) - unit(b) * row(w)  # zero, but its derivatives are not
+    beside = transposed(b) - unit(b) * row(w)
     first = found = turned * inverse
-    for _ in range(ROUNDS):  # each for one more derivative
+    for _ in range(rounds):  # each for one more derivative, and one more power of what is beside
         found = first - (np.matmul(found, beside) - np.matmul(beside, found)) * inverse
     inner = found + np.where(joined, b_bar, 0)
     return np.matmul(np.matmul(transposed(u), inner), transposed(v)), None
@@ -449,6 +492,30 @@ PARTED = core(
     arrays=2,
     name="scipy.linalg.funm",
     batch="(m,m),(m,m)",
+)
+
+
+def _plain_rest(b: Value, orders: int) -> Value:
+    """Zero, which is differentiable no more than `orders` times: what a polynomial leaves out."""
+    return np.zeros_like(b)
+
+
+def _next_rest(b: Value, orders: int) -> Any:
+    if orders == 0:
+        raise NotDifferentiableError(
+            "scipy.linalg.funm: not differentiable so many times where eigenvalues nearly "
+            "coincide. Use expm, logm, sqrtm, cosm and their kin if func is one of theirs."
+        )
+    return REST.apply_bound([b], {"orders": orders - 1})
+
+
+REST = core(
+    _plain_rest,
+    vjp=[lambda _g, _out, b, orders: _next_rest(b, orders)],
+    jvp=lambda _dots, _out, b, orders: _next_rest(b, orders),
+    arrays=1,
+    name="scipy.linalg.funm",
+    batch="(m,m)",
 )
 
 
@@ -465,20 +532,28 @@ def _coefficients(func: Callable[[Value], Value], x: Value) -> list[Value]:
     return found
 
 
-def _in_clusters(func: Callable[[Value], Value], a: Value, w: Value) -> Any:
-    """func of a by clusters; None where all values are equal or apart, or the series is short."""
-    joined, means = CLUSTERS.apply_bound([untraced(w)], {})
-    gaps = untraced(column(w) - row(w))
-    if not any_true(joined & ~are_close(gaps, untraced(w))):
+def _in_clusters(func: Callable[[Value], Value], a: Value) -> Any:
+    """func of a by clusters; None where there are none, or the series is short."""
+    w, joined, means, near = CLUSTERS.apply_bound([untraced(a)], {})
+    if not any_true(near):
         return None
+    most = next(n for n in range(1, a.shape[-1] + 1) if not any_true(np.sum(joined, -1) > n))
     coefficients = _coefficients(func, means)
-    plain = sum(untraced(c) * (untraced(w) - means) ** k for k, c in enumerate(coefficients))
-    values = untraced(func(untraced(w)))
+    plain = sum(untraced(c) * (w - means) ** k for k, c in enumerate(coefficients))
+    values = untraced(func(w))
     if any_true(~(np.abs(plain - values) <= 1e-13 * np.max(np.abs(values), initial=0))):
         return None
-    b, v, u = PARTED.apply_bound([a, joined], {})
+    b, v, u = PARTED.apply_bound([a, joined], {"rounds": ROUNDS + 2 * (most - 1)})
     step = b - unit(b) * row(means)
-    inner = unit(b) * row(coefficients[-1])
+    # Products of steps, d of them differentiated, vanish from the power d + (d + 1)(most - 1) + 1
+    # on if steps are triangular; steps as small as NEAR, of normal matrices, leave four orders.
+    steep = any_true(
+        np.abs(untraced(step)) > 10 * NEAR * np.max(np.abs(w), axis=-1, initial=1)[..., None, None]
+    )
+    orders = (TERMS - most) // most if steep else 4
+    if orders < 1:
+        return None
+    inner = unit(b) * row(coefficients[-1]) + REST.apply_bound([b], {"orders": orders})
     for c in coefficients[-2::-1]:
         inner = np.matmul(inner, step) + unit(b) * row(c)
     return np.matmul(np.matmul(v, inner), u)
@@ -489,9 +564,10 @@ def _funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Value:
     given = checked(A)
     a = given.astype(np.result_type(given.dtype, float))
     ratio = _balance(a)
-    w, v, u = SPECTRUM.apply_bound([a * ratio], {})
-    found = _in_clusters(func, a * ratio, w)
-    found = np.matmul(v * row(func(w)), u) if found is None else found
+    found = _in_clusters(func, a * ratio)
+    if found is None:
+        w, v, u = SPECTRUM.apply_bound([a * ratio], {})
+        found = np.matmul(v * row(func(w)), u)
     found = found / ratio
     if given.dtype.kind != "c" and found.dtype.kind == "c":
         parts = untraced(found)

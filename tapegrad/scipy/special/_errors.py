@@ -53,7 +53,7 @@ elementwise(sp.wofz, lambda _out, z: faddeeva(1)(z + 0j), strong=True)
 def _voigt(x: Value, sigma: Value, gamma: Value) -> tuple[Value, Value, Value]:
     """Whether the profile is that of Lorentz, a width in place of 0, and the place of wofz."""
     sharp = untraced(sigma) == 0
-    width = np.where(sharp, 1, np.absolute(sigma))
+    width = np.where(sharp, 1, sigma)
     return sharp, width, (x + 1j * gamma) / (width * _ROOT_2)
 
 
@@ -75,7 +75,7 @@ def _voigt_by_sigma(_out: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     """The equation of heat: the second derivative by x, times sigma."""
     sharp, width, z = _voigt(x, sigma, gamma)
     slope = np.real(faddeeva(2)(z)) / (2 * _ROOT_TAU * width * width)
-    return np.where(sharp, sigma * _lorentz(x, gamma)[2], slope * np.sign(sigma))
+    return np.where(sharp, sigma * _lorentz(x, gamma)[2], slope)
 
 
 def _voigt_by_gamma(_out: Value, x: Value, sigma: Value, gamma: Value) -> Value:

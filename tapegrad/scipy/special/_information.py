@@ -64,10 +64,15 @@ def _inside(delta: Value, r: Value) -> Value:
     return np.absolute(untraced(r)) <= untraced(delta)
 
 
+def _width(delta: Value) -> Value:
+    """delta, and NaN below 0, where the loss is infinite."""
+    return np.where(untraced(delta) < 0, np.nan, delta)
+
+
 elementwise(
     sp.huber,
-    lambda _out, delta, r: np.where(_inside(delta, r), 0.0, np.absolute(r) - delta),
-    lambda _out, delta, r: np.where(_inside(delta, r), r, delta * np.sign(r)),
+    lambda _out, delta, r: np.where(_inside(delta, r), 0.0, np.absolute(r) - _width(delta)),
+    lambda _out, delta, r: np.where(_inside(delta, r), r, _width(delta) * np.sign(r)),
     strong=True,
 )
 
@@ -77,15 +82,15 @@ def _pseudo_huber_by_delta(_out: Value, delta: Value, r: Value) -> Value:
 
     Written by powers of u / s, which is at most 1.
     """
-    root = np.hypot(delta, r)  # |delta| s
+    delta = _width(delta)
+    root = np.hypot(delta, r)  # delta s
     share = r / root
-    rest = share * (r / (root + np.absolute(delta)))
-    sign = np.where(untraced(delta) < 0, -1.0, 1.0)  # at 0, an end of the domain, that inside
-    return sign * root * rest * rest
+    rest = share * (r / (root + delta))
+    return root * rest * rest
 
 
 def _pseudo_huber_by_r(_out: Value, delta: Value, r: Value) -> Value:
-    return r * (np.absolute(delta) / np.hypot(delta, r))
+    return r * (_width(delta) / np.hypot(delta, r))
 
 
 elementwise(sp.pseudo_huber, _pseudo_huber_by_delta, _pseudo_huber_by_r, strong=True)

@@ -267,6 +267,27 @@ def test_whole_degrees_that_are_floats_have_the_derivatives_of_integers(function
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in BY_DEGREE if name != "laguerre"])
+@pytest.mark.parametrize("kind", [int, float])
+def test_negative_degrees_have_slopes_as_their_mirror_images(name, kind):
+    n, x = np.arange(-5, 1).astype(kind), np.array([[-0.8], [0.3], [1.7]]) + np.zeros(6)
+    function = getattr(sp, f"eval_{name}")
+    found = vjp(lambda z: function(n, z), x)[1](np.ones_like(x))[0]
+    expected = (function(n, x + 1e-5) - function(n, x - 1e-5)) / 2e-5
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_second_derivatives_of_log_ndtr_and_losses_outside_of_their_domain():
+    x = np.array([-50.0, -1.0, 0.0, 3.0, 30.0, 40.0])
+    slope = vmap(grad(sp.log_ndtr))(x)
+    np.testing.assert_allclose(vmap(grad(grad(sp.log_ndtr)))(x), -slope * (x + slope), rtol=1e-9)
+    for loss in (sp.huber, sp.pseudo_huber):  # both are infinite there
+        assert np.isnan(grad(loss, (0, 1))(-1.0, 2.0)).all()
+    found = grad(sp.voigt_profile, 1)(0.6, -2.0, 0.3)
+    ends = [sp.voigt_profile(0.6, -2.0 + h, 0.3) for h in (1e-5, -1e-5)]
+    np.testing.assert_allclose(found, (ends[0] - ends[1]) / 2e-5, rtol=1e-7)
+
+
 def test_a_struve_integral_near_zero_has_the_series_of_its_quotient():
     x = np.array([1e-4, 0.0099, 0.0101, 0.5])
     np.testing.assert_allclose(vmap(grad(sp.it2struve0))(x), -sp.struve(0, x) / x, rtol=1e-14)

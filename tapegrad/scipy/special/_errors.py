@@ -89,7 +89,16 @@ elementwise(sp.voigt_profile, _voigt_by_x, _voigt_by_sigma, _voigt_by_gamma, str
 # --- the normal distribution
 elementwise(sp.ndtr, lambda _out, x: np.exp(-0.5 * x * x) / _ROOT_TAU)
 elementwise(sp.ndtri, lambda out, _p: _ROOT_TAU * np.exp(0.5 * out * out), strong=True)
-elementwise(sp.log_ndtr, Over(lambda _out, x: sp.erfcx(x * (-1 / _ROOT_2)) * (_ROOT_TAU / 2)))
+
+
+def _density_over_ndtr(out: Value, x: Value) -> Value:
+    """By erfcx, which overflows above 37, below 0 alone."""
+    above = np.real(untraced(x)) > 0
+    below = 2 / (_ROOT_TAU * sp.erfcx(np.where(above, 0.0, x) * (-1 / _ROOT_2)))
+    return np.where(above, np.exp(-0.5 * x * x - out) / _ROOT_TAU, below)
+
+
+elementwise(sp.log_ndtr, _density_over_ndtr, strong=True)
 elementwise(
     sp.ndtri_exp, lambda out, _y: sp.erfcx(out * (-1 / _ROOT_2)) * (_ROOT_TAU / 2), strong=True
 )

@@ -58,6 +58,33 @@ def _lower(function: np.ufunc, n: Value, *args: Value) -> Value:
     return np.where(n > 0, function(np.maximum(n, 1) - 1, *args), 0.0)
 
 
+def _mirrored(n: Value, sum: int) -> Value:
+    """The degree of the same polynomial, up to a sign, among those of which one half is negative.
+
+    sum: that of the two degrees, -1 of Legendre's (DLMF 14.9.5), 0 and -2 of Chebyshev's
+    """
+    return np.where(untraced(n) < sum / 2, sum - n, n)
+
+
+def _sign(n: Value) -> Value:
+    """Of Chebyshev's polynomials of the second kind, whose mirror image is negative."""
+    return np.where(untraced(n) < -1, -1.0, 1.0)
+
+
+def _legendre(n: Value, x: Value) -> Value:
+    return _jacobi(_mirrored(n, -1), 0.0, 0.0, x)
+
+
+def _first(function: np.ufunc, n: Value, x: Value) -> Value:
+    """n times the lower polynomial of the second kind, with that function."""
+    n = _mirrored(n, 0)
+    return n * _lower(function, n, x)
+
+
+def _second(n: Value, x: Value) -> Value:
+    return 2 * _sign(n) * _lower(sp.eval_gegenbauer, _mirrored(n, -2), 2.0, x)
+
+
 def _along(function: np.ufunc, at: int, reach: float = REACH) -> Function:
     """The partial by the degree or by a parameter."""
 
@@ -140,13 +167,13 @@ elementwise(
 elementwise(
     sp.eval_legendre,
     _along(sp.eval_legendre, 0),
-    lambda _out, n, x: _jacobi(n, 0.0, 0.0, x),
+    lambda _out, n, x: _legendre(n, x),
     strong=True,
 )
 elementwise(
     sp.eval_sh_legendre,
     _along(sp.eval_sh_legendre, 0),
-    lambda _out, n, x: 2 * _jacobi(n, 0.0, 0.0, 2 * x - 1),
+    lambda _out, n, x: 2 * _legendre(n, 2 * x - 1),
     strong=True,
 )
 elementwise(
@@ -175,37 +202,37 @@ elementwise(
 elementwise(
     sp.eval_chebyt,
     _along(sp.eval_chebyt, 0),
-    lambda _out, n, x: n * _lower(sp.eval_chebyu, n, x),
+    lambda _out, n, x: _first(sp.eval_chebyu, n, x),
     strong=True,
 )
 elementwise(
     sp.eval_chebyu,
     _along(sp.eval_chebyu, 0),
-    lambda _out, n, x: 2 * _lower(sp.eval_gegenbauer, n, 2.0, x),
+    lambda _out, n, x: _second(n, x),
     strong=True,
 )
 elementwise(
     sp.eval_chebyc,
     _along(sp.eval_chebyc, 0),
-    lambda _out, n, x: n * _lower(sp.eval_chebys, n, x),
+    lambda _out, n, x: _first(sp.eval_chebys, n, x),
     strong=True,
 )
 elementwise(
     sp.eval_chebys,
     _along(sp.eval_chebys, 0),
-    lambda _out, n, x: _lower(sp.eval_gegenbauer, n, 2.0, x / 2),
+    lambda _out, n, x: _second(n, x / 2) / 2,
     strong=True,
 )
 elementwise(
     sp.eval_sh_chebyt,
     _along(sp.eval_sh_chebyt, 0),
-    lambda _out, n, x: 2 * n * _lower(sp.eval_sh_chebyu, n, x),
+    lambda _out, n, x: 2 * _first(sp.eval_sh_chebyu, n, x),
     strong=True,
 )
 elementwise(
     sp.eval_sh_chebyu,
     _along(sp.eval_sh_chebyu, 0),
-    lambda _out, n, x: 4 * _lower(sp.eval_gegenbauer, n, 2.0, 2 * x - 1),
+    lambda _out, n, x: 2 * _second(n, 2 * x - 1),
     strong=True,
 )
 

@@ -133,6 +133,18 @@ def test_pinv_at_constant_rank():
     check_grads(f, (real(7),), order=1)
 
 
+def test_second_derivatives_of_pinv_of_an_ill_conditioned_matrix_are_those_of_inv():
+    u, v = (np.linalg.qr(real(4, 4))[0] for _ in range(2))
+    a, e = (u * [1, 5e-3, 2e-5, 1e-7]) @ v, real(4, 4)
+
+    def second(f):
+        return tapegrad.jvp(lambda a: tapegrad.jvp(f, (a,), (e,))[1], (a,), (e,))[1]
+
+    expected = second(np.linalg.inv)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(second(np.linalg.pinv), expected, rtol=0, atol=1e-7 * size)
+
+
 @pytest.mark.parametrize(("a", "b"), [((4, 2), (4,)), ((4, 2), (4, 3)), ((2, 4), (2,))])
 def test_lstsq(a, b):
     check_grads(lambda a, b: np.linalg.lstsq(a, b), (real(*a), real(*b)), order=2)

@@ -174,9 +174,11 @@ calls(
     A,
     B,
 )
+PERMUTED = scipy.stats.PermutationMethod(n_resamples=9)  # a class that users name
 calls("stats", "bws_test", lambda f, a, b: f(a, b).statistic, A, B)
 calls("stats", "ttest_ind", lambda f, a, b: f(a, b, equal_var=False, alternative="less"), A, B)
 calls("stats", "ttest_ind", lambda f, a, b: f(a, b).confidence_interval(), A, B)
+calls("stats", "ttest_ind", lambda f, a, b: f(a, b, method=PERMUTED).statistic, A, B)
 calls("stats", "ttest_1samp", lambda f, a: f(a, 0.1), A)
 calls("stats", "ttest_rel wilcoxon theilslopes obrientransform", lambda f, a, b: f(a, b), A, NEAR)
 calls("stats", "obrientransform", lambda f, a, b: list(f(a, b)), A, B)  # of unlike lengths

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -198,6 +199,20 @@ def test_second_derivatives_of_power_means_by_small_powers(power):
     by_power = grad(stats.pmean, 1)
     expected = (by_power(P, power + 1e-3) - by_power(P, power - 1e-3)) / 2e-3
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.skipif("axis" not in signature(theirs.linregress).parameters, reason="SciPy < 1.18")
+def test_lines_along_an_axis():
+    def parts(module, x):
+        line = module.linregress(x, B, axis=0, keepdims=True)
+        return (*line, line.intercept_stderr)
+
+    found, dots = jvp(lambda x: parts(stats, x), (A,), (B,))
+    ends = [parts(theirs, A + h * B) for h in (1e-5, -1e-5)]
+    for own, dot, expected, *two in zip(found, dots, parts(theirs, A), *ends, strict=True):
+        assert np.shape(own) == (1, 3)
+        np.testing.assert_allclose(own, expected)
+        np.testing.assert_allclose(dot, (two[0] - two[1]) / 2e-5, rtol=1e-6)
 
 
 def test_a_line_without_residuals_has_the_slopes_of_its_coefficients():

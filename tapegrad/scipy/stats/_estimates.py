@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.stats
 
 from tapegrad import stop_gradient
 from tapegrad._core.values import lift
@@ -213,26 +215,31 @@ class Line(_Fit):
     intercept_stderr: Any
 
 
-@defines
+@reduces("x", "y")
 def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
-    x, y = (given(v, 0)[0].astype(float) for v in (x, y))
-    n = np.shape(x)[0]
-    away, off = x - np.mean(x), y - np.mean(y)
-    along, above = _direction(x, 0), _direction(y, 0)
-    r = _coefficient(along, above, 0)
-    left = np.linalg.norm(above - r * along)  # the root of 1 - r * r, with all digits
-    slope = np.sum(away * off) / np.sum(away * away)
+    n, middle = np.shape(x)[-1], np.mean(x, axis=-1)
+    away, off = x - middle[..., np.newaxis], y - np.mean(y, axis=-1, keepdims=True)
+    along, above = _direction(x, -1), _direction(y, -1)
+    r = _coefficient(along, above, -1)
+    # The root of 1 - r * r, with all its digits.
+    left = np.linalg.norm(above - r[..., np.newaxis] * along, axis=-1)
+    spread = np.mean(away * away, axis=-1)
+    slope = np.mean(away * off, axis=-1) / spread
     if n == 2:
-        p, error = np.where(y[0] == y[1], 1.0, 0.0), 0 * slope
+        p, error = np.where(y[..., 0] == y[..., 1], 1.0, 0.0) * _OF_TWO, slope * 0 * _OF_TWO
     else:
-        error = np.linalg.norm(off) / np.linalg.norm(away) * left / np.sqrt(n - 2)
+        lengths = np.linalg.norm(off, axis=-1) / np.linalg.norm(away, axis=-1)
+        error = lengths * left / math.sqrt(n - 2)
         t = r * np.sqrt((n - 2) / (left * left + 2 * TINY))
         p = _p_value(DISTRIBUTIONS["t"](float(n - 2)), t, alternative)
-    line = Line(slope, np.mean(y) - slope * np.mean(x), r, p, error)
-    line.intercept_stderr = error * np.sqrt(np.mean(away * away) + np.mean(x) ** 2)
+    line = Line(slope, np.mean(y, axis=-1) - slope * middle, r, p, error)
+    line.intercept_stderr = error * np.sqrt(spread + middle**2)
     return line
 
 
+# Before SciPy 1.18 a line through two points has an error, which is 0.
+with np.errstate(invalid="ignore"):
+    _OF_TWO = 1.0 + scipy.stats.linregress([0.0, 1.0], [0.0, 1.0]).stderr
 TINY = 1e-20  # SciPy adds it to 1 - r and to 1 + r
 
 

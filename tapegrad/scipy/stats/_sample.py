@@ -62,17 +62,26 @@ def reduces(*samples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
             if axis is not None:
                 arrays = [_last(x, axes) for x in arrays]
             out = definition(**options | dict(zip(names, arrays, strict=True)))
-            kept = axes if keepdims else ()
-            if isinstance(out, tuple):
-                return type(out)(*[np.expand_dims(x, kept) for x in out])
-            if isinstance(out, list):
-                return np.stack([np.expand_dims(x, kept) for x in out])
-            return np.expand_dims(out, kept) if keepdims else out
+            if keepdims:
+                out = _with_axes(out, axes)
+            return np.stack(out) if isinstance(out, list) else out
 
         DEFINITIONS[definition.__name__] = statistic
         return definition
 
     return enter
+
+
+def _with_axes(out: Any, axes: tuple[int, ...]) -> Any:
+    """A result, or those of a list or a record, with axes of length one."""
+    if isinstance(out, list):
+        return [np.expand_dims(x, axes) for x in out]
+    if not isinstance(out, tuple):
+        return np.expand_dims(out, axes)
+    record = type(out)(*[np.expand_dims(x, axes) for x in out])
+    for name, x in getattr(out, "__dict__", {}).items():
+        setattr(record, name, np.expand_dims(x, axes))
+    return record
 
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from inspect import signature
 
 import numpy as np
 import pytest
@@ -201,7 +200,6 @@ def test_second_derivatives_of_power_means_by_small_powers(power):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-@pytest.mark.skipif("axis" not in signature(theirs.linregress).parameters, reason="SciPy < 1.18")
 def test_lines_along_an_axis():
     def parts(module, x):
         line = module.linregress(x, B, axis=0, keepdims=True)

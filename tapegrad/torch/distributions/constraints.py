@@ -138,6 +138,8 @@ class _DependentProperty(property, _Dependent):
     event_dim : int, optional
         How many of the last dimensions make one value, likewise.
 
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions import constraints
     >>> class Half:

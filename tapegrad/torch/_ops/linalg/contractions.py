@@ -218,6 +218,8 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     RuntimeError
         If there are fewer than two tensors, or the shapes do not fit.
 
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])

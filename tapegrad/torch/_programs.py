@@ -25,7 +25,16 @@ from tapegrad.torch.nn.parameter import Parameter
 
 # Attributes that a tensor may have besides its array, and a function does not read.
 _PLAIN = frozenset(
-    ("_accumulator", "_base", "_creation_meta", "_inference", "_version_of", "_view_fn", "_views")
+    (
+        "_accumulator",
+        "_base",
+        "_creation_meta",
+        "_inference",
+        "_memory",
+        "_version_of",
+        "_view_fn",
+        "_views",
+    )
 )
 
 

@@ -765,3 +765,180 @@ def test_views_within_nested_maps_are_written() -> None:
     rows = [written(row) for row in x.reshape(8, 3)]
     mapped = torch.func.vmap(torch.func.vmap(written))(x)
     assert mapped.reshape(8, 3).tolist() == torch.stack(rows).tolist()
+
+
+# Writes through one of two tensors over one memory: the value of each at [1, 2, 3], and the
+# gradient, are PyTorch 2.13's.
+def _through_detached(x: Any) -> Any:
+    w = torch.ones(3)
+    w.detach().mul_(x)
+    return (w * x).sum()
+
+
+def _through_data(x: Any) -> Any:
+    w = torch.ones(3)
+    w.data.mul_(x)
+    return (w * x).sum()
+
+
+def _read_detached(x: Any) -> Any:
+    w = torch.ones(3)
+    d = w.detach()
+    w.mul_(x)
+    return (d * x).sum()
+
+
+def _of_what_is_traced(x: Any) -> Any:
+    y = x * 2
+    d = y.detach()
+    y.mul_(x)
+    return (d * x).sum()
+
+
+def _into_what_is_traced(x: Any) -> Any:
+    y = x.clone()
+    y.detach().copy_(x * x)
+    return (y * y).sum()
+
+
+def _through_parts(x: Any) -> Any:
+    w = torch.zeros(3)
+    w.detach()[:2].copy_(x[:2])
+    w[1:].detach()[1:].copy_(x[2:])
+    return (w * x).sum()
+
+
+def _part_of_what_is_traced(x: Any) -> Any:
+    y = x.clone()
+    whole = y.detach()
+    y[:2].detach().mul_(x[1:])
+    return (y * whole).sum()
+
+
+def _between_detached(x: Any) -> Any:
+    w = torch.ones(3)
+    a, b = w.detach(), w.detach()
+    del w
+    a.mul_(x)
+    return (b * x).sum()
+
+
+def _parameter(x: Any) -> Any:
+    w = torch.ones(3)
+    p = torch.nn.Parameter(w, requires_grad=False)
+    w.mul_(x)
+    return (p * x).sum()
+
+
+def _as_complex(x: Any) -> Any:
+    w = torch.zeros(3, 2)
+    torch.view_as_complex(w).real.copy_(x)
+    return (w[:, 0] * x).sum()
+
+
+def _as_real(x: Any) -> Any:
+    w = torch.zeros(3, dtype=torch.complex64)
+    torch.view_as_real(w)[:, 0] = x
+    return (w.real * x).sum()
+
+
+def _as_real_of_traced(x: Any) -> Any:
+    w = x + 1j * x
+    parts = torch.view_as_real(w)
+    parts[:, 1] = x * x
+    w.mul_(2)
+    return (parts[:, 1] * x).sum()
+
+
+def _diagonal(x: Any) -> Any:
+    w = torch.zeros(3, 3)
+    w.diagonal().copy_(x)
+    return (w @ x).sum()
+
+
+def _windows(x: Any) -> Any:
+    w = torch.zeros(3)
+    w.unfold(0, 2, 2).copy_(x[:2])
+    return (w * x).sum()
+
+
+def _strided(x: Any) -> Any:
+    w = torch.zeros(3)
+    w.as_strided((2,), (2,)).copy_(x[:2])
+    return (w * x).sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "slope"),
+    [
+        (_through_detached, 14.0, [1.0, 2.0, 3.0]),
+        (_through_data, 14.0, [1.0, 2.0, 3.0]),
+        (_read_detached, 14.0, [1.0, 2.0, 3.0]),
+        (_of_what_is_traced, 72.0, [2.0, 8.0, 18.0]),
+        (_into_what_is_traced, 98.0, [2.0, 8.0, 18.0]),
+        (_through_parts, 14.0, [1.0, 2.0, 3.0]),
+        (_part_of_what_is_traced, 49.0, [2.0, 6.0, 3.0]),
+        (_between_detached, 14.0, [1.0, 2.0, 3.0]),
+        (_parameter, 14.0, [1.0, 2.0, 3.0]),
+        (_as_complex, 14.0, [2.0, 4.0, 6.0]),
+        (_as_real, 14.0, [2.0, 4.0, 6.0]),
+        (_as_real_of_traced, 72.0, [6.0, 24.0, 54.0]),
+        (_diagonal, 14.0, [2.0, 4.0, 6.0]),
+        (_windows, 5.0, [2.0, 4.0, 0.0]),
+        (_strided, 7.0, [2.0, 3.0, 2.0]),
+    ],
+)
+def test_tensors_over_one_memory_show_each_others_writes(f: Any, value: float, slope: Any) -> None:
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert f(x.clone()) == value
+    assert func.grad(f)(x).tolist() == slope
+    out, dot = func.jvp(f, (x,), (torch.ones(3),))
+    assert (out, dot) == (value, sum(slope))
+    for compiled, expected in ((f, value), (func.grad(f), slope)):
+        call = tapegrad.compile(compiled, backend="numpy")
+        for _ in range(3):
+            np.testing.assert_allclose(call(x).numpy(), expected)
+
+
+def test_a_detached_tensor_from_outside_is_not_written_to_without_its_own() -> None:
+    w = torch.ones(3)
+    d = w.detach()
+    x = torch.tensor([1.0, 2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        d.mul_(x)
+        return (w * x).sum()
+
+    with pytest.raises(RuntimeError, match="others share its memory"):
+        func.grad(f)(x)
+    assert w.tolist() == [1.0, 1.0, 1.0]
+    call = tapegrad.compile(f, backend="numpy")
+    with pytest.warns(tapegrad.EagerWarning, match="others share its memory"):
+        assert [float(call(x)) for _ in range(2)] == [14.0, 36.0]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w: w[1:].copy_(w[:2]),
+        lambda w: w.__setitem__(slice(1, None), w[:2]),
+        lambda w: w[1:].add_(w[:2]),
+        lambda w: w.detach()[:2].copy_(w[1:]),
+        lambda w: w[:1].expand(3).copy_(w + 1),
+    ],
+)
+def test_overlapping_writes_are_refused_in_programs(write: Any) -> None:
+    def f(x: Any) -> Any:
+        w = x.clone()
+        write(w)
+        return (w * x).sum()
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for call in (f, func.grad(f), lambda x: func.jvp(f, (x,), (x,)), tapegrad.compile(f)):
+        with pytest.raises(RuntimeError, match="refers? to a single memory location"):
+            call(x)
+
+
+def test_data_of_a_value_of_a_vmap_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="accessing `data`"):
+        func.vmap(lambda x: x.data)(torch.ones(2, 3))

@@ -16,12 +16,15 @@ from tapegrad._core.recorded import OPEN, note_write
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_plain_array
 from tapegrad.torch._dtypes import type_word
+from tapegrad.torch._graph import sharing
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.modes import current
 from tapegrad.torch._graph.node import Node, edge_of
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.sharing import LIVE, spread
 
 ndarray = np.ndarray
+owner_of = sharing.owner_of
 
 
 class Version:
@@ -46,6 +49,8 @@ class Versioned(Protocol):
     _version_of: Version | None
     _base: Any
     _views: Any
+    _view_fn: Any
+    _memory: Any
 
 
 # The versions of arrays that were ever written to in place, by the id of the array that owns the
@@ -55,13 +60,6 @@ WRITTEN: dict[int, tuple[weakref.ref[Any], Version]] = {}
 MOST = [256]  # how many of them there may be before those of arrays that are gone are forgotten
 LATEST = [0]  # the time of the last write to any memory: no later node kept what it changed
 REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
-
-
-def owner_of(value: Value) -> Value:
-    """The array that owns the memory of an array."""
-    while type(value.base) is ndarray:
-        value = value.base
-    return value
 
 
 def _owner_of(value: Value) -> Any:
@@ -111,6 +109,8 @@ def count_write(tensor: Versioned) -> None:
     if len(times) > REMEMBERED:
         del times[: REMEMBERED // 2]
     value = tensor._value
+    if LIVE[0]:
+        spread(tensor)
     if OPEN:
         note_write(tensor, value)
     if not is_plain_array(value):

@@ -63,6 +63,7 @@ class Path:
 
     rule: Any
     params: Params
+    computed = False  # whether a traced value has no such view, but other elements
 
     def __init__(self, **params: Any) -> None:
         self.params = params
@@ -198,6 +199,7 @@ class Expand(Path):
 class Diagonal(Path):
     __slots__ = ()
     rule = REGISTRY[np.diagonal]
+    computed = True
 
     def __call__(self, base: Value) -> Value:
         return _writeable(np.diagonal(base, **self.params), base)
@@ -208,6 +210,7 @@ class Windows(Path):
 
     __slots__ = ()
     rule = REGISTRY[sliding_window_view]
+    computed = True
 
     def __call__(self, base: Value) -> Value:
         if type(base) is not ndarray:
@@ -258,40 +261,52 @@ AS_COMPLEX = General(
 class AsReal(Path):
     __slots__ = ()
     rule = AS_REAL
+    computed = True
+
+    def inverse(self, part: Value) -> Value:
+        return _as_complex(part)
 
 
 class AsComplex(Path):
     __slots__ = ()
     rule = AS_COMPLEX
+    computed = True
+
+    def inverse(self, part: Value) -> Value:
+        return _as_real(part)
 
 
 class Strided(Path):
     """`as_strided`: elements at given places of the memory that an array lies in."""
 
     __slots__ = ("geometry", "memory")
+    computed = True
 
     def __init__(
         self, value: Value, shape: tuple[int, ...], strides: Sequence[int], offset: int
     ) -> None:
         """strides and offset count elements; the offset is from the start of the memory."""
         memory = flat_memory(value)
-        self.geometry = value.shape, value.strides, shape, strides, offset if all(shape) else 0
+        own = [step // value.itemsize for step in value.strides]
+        self.geometry = value.shape, own, shape, strides, offset if all(shape) else 0
         self.memory = memory.size, offset_of(value, memory)
 
     def __call__(self, base: Value) -> Value:
         shape, own, wanted, strides, offset = self.geometry
-        if type(base) is ndarray and base.shape == shape and base.strides == own:
+        if (
+            type(base) is ndarray
+            and base.shape == shape
+            and base.strides == tuple([base.itemsize * step for step in own])
+        ):
             return _in_flat(flat_memory(base), wanted, strides, offset)
-        return np.reshape(base, -1)[self._places(base.dtype.itemsize)]
+        return np.reshape(base, -1)[self._places()]
 
-    def _places(self, step: int) -> Value:
+    def _places(self) -> Value:
         """The number within the array of each element; RuntimeError for one beyond it."""
         shape, own, wanted, strides, offset = self.geometry
         size, start = self.memory
         numbers = np.full(size, -1)
-        _in_flat(numbers, shape, [s // step for s in own], start)[...] = np.arange(
-            math.prod(shape)
-        ).reshape(shape)
+        _in_flat(numbers, shape, own, start)[...] = np.arange(math.prod(shape)).reshape(shape)
         places = _in_flat(numbers, wanted, strides, offset).copy()
         if (places < 0).any():
             raise RuntimeError(
@@ -301,7 +316,7 @@ class Strided(Path):
         return places
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
-        index = np.unravel_index(self._places(value.itemsize), value.shape)
+        index = np.unravel_index(self._places(), value.shape)
         return READ, None, spec_of(value), index, node, None
 
 

@@ -7,18 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from tapegrad._core.types import Index, Value
+from tapegrad._core.values import is_basic
+from tapegrad.torch._graph.sharing import Memory, along, path_of
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 
 
-def check_apart(target: Value, sources: Iterable[Tensor]) -> None:
+def check_apart(tensor: Tensor, sources: Iterable[Tensor]) -> None:
     """Raise RuntimeError for a write to memory that a source lies in part of.
 
     Only where both lie without gaps, as in PyTorch; a source in just the same place is fine.
     """
     for source in sources:
-        value = source._value
+        target, value = tensor._value, source._value
+        if type(value) is not ndarray or type(target) is not ndarray:
+            target, value = stand_ins(tensor, source)
+        _check(target, [value])
+
+
+def _check(target: Value, sources: Iterable[Value]) -> None:
+    for value in sources:
         if (
             type(value) is ndarray is type(target)
             and (value.base is not None or target.base is not None)
@@ -33,16 +44,37 @@ def check_apart(target: Value, sources: Iterable[Tensor]) -> None:
             )
 
 
-def check_part(target: Value, index: Index, source: Tensor) -> None:
+def check_part(tensor: Tensor, index: Index, source: Tensor) -> None:
     """`check_apart` for a write to a part, where that is a view."""
-    value = source._value
+    target, value = tensor._value, source._value
+    if type(value) is not ndarray or type(target) is not ndarray:
+        if not is_basic(index):
+            return
+        target, value = stand_ins(tensor, source)
     if type(value) is ndarray and owner_of(value) is owner_of(target):
         try:
             part = target[index]
         except IndexError:  # which the write itself says better
             return
         if type(part) is ndarray and part.base is not None:
-            check_apart(part, [source])
+            _check(part, [value])
+
+
+def stand_ins(tensor: Tensor, source: Tensor) -> tuple[Value, Value]:
+    """Arrays that lie in memory as two tensors do in a trace; None for memories apart."""
+    places = []
+    for x in (tensor, source):
+        base = x if x._base is None else x._base
+        memory = base._memory
+        path = () if x._view_fn is None else (x._view_fn,)
+        known = None if memory is None else path_of(memory, base)
+        places.append((base, path) if known is None else (memory, (*known, *path)))
+    (whole, first), (other, second) = places
+    if whole is not other:
+        return None, None
+    value = whole.value if isinstance(whole, Memory) else whole._value
+    room = np.empty(value.shape, value.dtype)
+    return along(first, room), along(second, room)
 
 
 def _overlap_in_part(value: Value, other: Value) -> bool:

@@ -153,7 +153,7 @@ def store_part(tensor: Tensor, index: Index, source: Tensor | float, label: type
         if given.ndim > memory[index].ndim:
             return False
         if given.base is not None or memory.base is not None:
-            check_part(memory, index, source)
+            check_part(tensor, index, source)
         if logs and source.node is not None:
             origin = node_of(source)
         spec = spec_of(given)

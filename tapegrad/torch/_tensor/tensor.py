@@ -18,6 +18,7 @@ import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
 from tapegrad._core.recorded import held
+from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
 from tapegrad._core.values import is_mapped, is_plain_number, untraced
 from tapegrad._warning import warn
@@ -36,6 +37,7 @@ from tapegrad.torch._graph.node import (
     watch,
 )
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.sharing import OUTSIDE, Memory, share
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
 from tapegrad.torch._graph.versions import Version, known_version, share_version
 from tapegrad.torch._tensor.view_messages import made_view_text
@@ -82,6 +84,7 @@ class Tensor:
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
+    _memory: Memory | None = None  # that it shares with detached tensors, in a trace
     _maker: Any = None  # the node of such a view, and its place, before its memory was written to
     _primal: Tensor | None = None  # the tensors of which make_dual made this one
     _tangent: Tensor | None = None
@@ -443,6 +446,12 @@ class Tensor:
         """
         made = of_value(plain_of(self))
         share_version(self, made)
+        if RUNNING:
+            share(self, made)
+        else:
+            made._memory = OUTSIDE
+            base = self if self._base is None else self._base
+            base._memory = OUTSIDE
         if self._inference:
             made._inference = True
         return made
@@ -482,6 +491,17 @@ class Tensor:
     def data(self) -> Tensor:
         """A tensor over the same memory without history; writes to it are not counted."""
         made = of_value(plain_of(self))
+        if RUNNING:
+            share(self, made)
+            if is_mapped(self._value):
+                raise RuntimeError(
+                    "accessing `data` of a tensor of a vmap, one for each example, is not "
+                    "allowed. Use detach()."
+                )
+        else:
+            made._memory = OUTSIDE
+            base = self if self._base is None else self._base
+            base._memory = OUTSIDE
         if self._inference:
             made._inference = True
         return made

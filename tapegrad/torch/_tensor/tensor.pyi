@@ -150,6 +150,7 @@ class Tensor:
     _inference: Any
     def _is_view(self) -> _bool: ...
     _maker: Any
+    _memory: Any
     _primal: Any
     _retains: Any
     _tangent: Any

@@ -12,9 +12,10 @@ from typing import Any
 
 from tapegrad._arrays.composed_index import composed
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import Mapped, is_basic
+from tapegrad._core.values import Mapped, Traced, is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._graph.sharing import is_computed
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 
@@ -47,11 +48,12 @@ class _Part:
 class Steps:
     """The path of a view of a view: one path after another."""
 
-    __slots__ = ("first", "second")
+    __slots__ = ("computed", "first", "second")
 
     def __init__(self, first: Callable[[Value], Value], second: Callable[[Value], Value]) -> None:
         self.first = first
         self.second = second
+        self.computed = is_computed(first) or is_computed(second)
 
     def parts(self) -> list[Callable[[Value], Value]]:
         """The paths in order, of which none is of several steps."""
@@ -97,6 +99,10 @@ def _arrays_below(value: Value, whole: Value) -> tuple[Value, Value]:
 def _share_below(value: Value, whole: Value) -> bool:
     """Whether the arrays of values in a trace share memory."""
     value, whole = _arrays_below(value, whole)
+    view: Any = value
+    if isinstance(value, Traced) and value.is_view:
+        root: Any = whole
+        return view.root is (root.root if isinstance(whole, Traced) and whole.is_view else root)
     if type(value) is not ndarray or type(whole) is not ndarray:
         return False
     return value is whole or owner_of(value) is owner_of(whole)
@@ -108,7 +114,7 @@ def link_view(  # noqa: C901 - the frequent cases, written out
     """Make a tensor a view of another one, or of its base if that is a view itself."""
     value, whole = made._value, source._value
     if type(value) is not ndarray or type(whole) is not ndarray:
-        if not _share_below(value, whole):
+        if not (is_computed(path) or _share_below(value, whole)):
             return
     elif value is not whole:
         owner = whole if whole.base is None else whole.base  # frequent cases, without a call

@@ -45,6 +45,7 @@ from tapegrad.torch._graph.node import (
     node_class,
 )
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.sharing import REPEATED, is_computed, put_along, require_known
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._rules.bfloat16 import converted
@@ -166,7 +167,10 @@ def write(
     if tracked and node is not None:
         require_floating(before.dtype)
         keep_apart(node, value, before, start)
-    before[...] = value
+    if type(before) is ndarray:
+        before[...] = value
+    else:
+        _store(tensor, ..., value)
     count_write(tensor)
     if tracked:
         if node is not None and node._number >= start:
@@ -218,15 +222,17 @@ def put(
     if is_dual(before) or is_dual(given):
         _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
         return
+    if isinstance(source, Tensor) and index is not ...:
+        check_part(tensor, index, source)
     if _is_within_transform(tensor, index, given):
         _put_traced(tensor, index, given)
         return
     before = tensor._value
-    if isinstance(source, Tensor) and index is not ...:
-        check_part(before, index, source)
     v_node = node_of(source) if tracked and origin is not None else -1
     try:
-        if dtype is before.dtype:
+        if type(before) is not ndarray:
+            _store(tensor, index, given)
+        elif dtype is before.dtype:
             before[index] = given
         else:
             with silence():
@@ -276,17 +282,12 @@ def replacement(tensor: Tensor, index: Index, v_node: Slot, spec: Spec | None, l
 def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
     """`put` within a functional transform."""
     _require_logged(tensor)
-    if type(tensor._value) is ndarray and level_of(given) > GRAPH.level:
+    if is_plain_array(tensor._value) and level_of(given) > GRAPH.level:
         _enter_transform(tensor, given)
     if type(tensor._value) is ndarray:
         _enter_transform(tensor, batched_index_part(index, -1))
     _enter_inner(tensor, given)
-    try:
-        tensor._value[index] = given
-    except BatchingError:
-        raise
-    except TypeError:  # a NumPy scalar has no memory, and so no views
-        tensor._value = given.astype(tensor._value.dtype)
+    _store(tensor, index, given)
     count_write(tensor)
 
 
@@ -315,14 +316,39 @@ def _write_traced(tensor: Tensor, result: Value) -> Tensor:
     _require_logged(tensor)
     check_result(tensor, result)
     _enter_inner(tensor, result)
+    _store(tensor, ..., result)
+    count_write(tensor)
+    return tensor
+
+
+def _store(tensor: Tensor, index: Index, given: Value) -> None:
+    """`value[index] = given` in a trace."""
+    if is_computed(tensor._view_fn):
+        tensor._value = tensor._value.copy()  # it may be read-only
     try:
-        tensor._value[...] = result
+        tensor._value[index] = given
     except BatchingError:
         raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
-        tensor._value = result
-    count_write(tensor)
-    return tensor
+        tensor._value = given.astype(tensor._value.dtype)
+    except ValueError as error:
+        if "written" not in str(error) and "read-only" not in str(error):
+            raise
+        raise RuntimeError(REPEATED) from None
+    _settle(tensor)
+
+
+def _settle(tensor: Tensor) -> None:
+    """After a write in a trace, give it to the base or the views that do not show it."""
+    base = tensor if tensor._base is None else tensor._base
+    views = [view for reference in base._views or () if (view := reference()) is not None]
+    computed = [view for view in views if is_computed(view._view_fn)]
+    if is_computed(tensor._view_fn):
+        assert tensor._view_fn is not None
+        put_along((tensor._view_fn,), base._value, tensor._value)
+    for view in computed:
+        if view is not tensor and view._view_fn is not None:
+            view._value = view._view_fn(base._value)
 
 
 def _require_logged(tensor: Tensor) -> None:
@@ -390,7 +416,9 @@ def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
 def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
-    entering(base, "_value", value)
+    require_known(base, value)
+    if type(base._value) is ndarray:
+        entering(base, "_value", value)
     base._value = _lifted(base._value.copy(), value)
     for reference in base._views or ():
         view = reference()
@@ -449,7 +477,7 @@ def require_apart(tensor: Tensor, sources: Sequence[Tensor], label: str) -> None
     A tensor that may not be written to at all is told first.
     """
     try:
-        check_apart(tensor._value, sources)
+        check_apart(tensor, sources)
     except RuntimeError:
         tracked = any(x.node is not None for x in (tensor, *sources))
         check_writable(tensor, tracked and modes.is_logging(), label)
@@ -469,10 +497,7 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
     if type(tensor._value) is ndarray and (
         not tensor._value.flags.writeable or (label not in FIXED and _repeats(tensor._value))
     ):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(REPEATED)
 
 
 def _check_history(tensor: Tensor, tracked: bool) -> None:

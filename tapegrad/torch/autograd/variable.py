@@ -10,6 +10,7 @@ from typing import Any
 
 from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import queue_callback
+from tapegrad.torch._graph.sharing import share
 from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
@@ -82,6 +83,7 @@ class Variable(metaclass=_VariableMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = of_value(data._value)
         share_version(data, made)
+        share(data, made)
         return made.requires_grad_(requires_grad) if requires_grad else made
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, of_numpy, require_cpu
 from tapegrad.torch._graph.node import new
+from tapegrad.torch._graph.sharing import share
 from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of
 
@@ -63,6 +64,7 @@ class Parameter(Tensor, metaclass=_Marked):
         made._value = plain_of(data)
         made.node = None
         share_version(data, made)
+        share(data, made)
         if requires_grad:
             if made._value.dtype.kind not in "fcV":
                 raise RuntimeError(
@@ -122,6 +124,7 @@ class Buffer(Tensor, metaclass=_Marked):
         made._value = plain_of(data)
         made.node = LEAF if data.requires_grad else None
         share_version(data, made)
+        share(data, made)
         made.persistent = persistent
         made._is_buffer = True
         return made

@@ -73,7 +73,8 @@ def nested(records: Iterable[tuple[Any, ...]]) -> list[Event]:
     """Records as events in order of their begin, each within the innermost that contains it.
 
     Of two records with the same times the later one is the outer: a call is recorded at its end.
-    A function that calls itself, or another way to the same operation, is one event.
+    A function that calls itself, or another way to the same operation, is one event, as is one in
+    place (`relu_`) and the function within it.
     """
     numbered = list(enumerate(records))
     numbered.sort(key=lambda pair: (pair[1][2], -pair[1][3], -pair[0]))
@@ -86,7 +87,8 @@ def nested(records: Iterable[tuple[Any, ...]]) -> list[Event]:
             stack.pop()
         if stack:
             parent = stack[-1]
-            if event.kind == parent.kind == FUNCTION and event.name == parent.name:
+            same = parent.name in (event.name, f"{event.name}_")
+            if event.kind == parent.kind == FUNCTION and same:
                 continue  # what is called within it belongs to the outer one
             event.parent = parent
             parent.children.append(event)

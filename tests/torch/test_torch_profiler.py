@@ -615,3 +615,42 @@ def test_the_document_of_the_walk_through(capsys):
     counts = {average.key: average.count for average in prof.key_averages()}
     assert counts["aten::linear"] == counts["AddmmBackward0"] == 20
     assert counts["torch::autograd::AccumulateGrad"] == 50
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "names"),
+    [
+        ("MaxPool1d(2)", (2, 3, 8), ["max_pool1d"]),
+        ("MaxPool2d(2)", (2, 3, 8, 8), ["max_pool2d"]),
+        ("AvgPool2d(2)", (2, 3, 8, 8), ["avg_pool2d"]),
+        ("AdaptiveAvgPool2d(1)", (2, 3, 8, 8), ["adaptive_avg_pool2d"]),
+        ("AdaptiveMaxPool2d(1)", (2, 3, 8, 8), ["adaptive_max_pool2d"]),
+        ("ConvTranspose2d(3, 2, 2)", (2, 3, 8, 8), ["conv_transpose2d"]),
+        ("LSTM(8, 2)", (5, 2, 8), ["lstm"]),
+        ("GRU(8, 2)", (5, 2, 8), ["gru"]),
+        ("RNN(8, 2)", (5, 2, 8), ["rnn_tanh"]),
+        ("ReLU()", (3,), ["relu"]),
+        ("ReLU(inplace=True)", (3,), ["relu_"]),
+    ],
+)
+def test_layers_have_the_rows_that_pytorch_has(layer, shape, names):
+    module, x = eval(f"torch.nn.{layer}", {"torch": torch}), torch.ones(*shape)
+    with profile() as prof:
+        module(x)
+    assert {event.key: event.count for event in prof.key_averages()} == {
+        f"aten::{name}": 1 for name in names
+    }
+
+
+def test_functions_in_place_are_one_event():
+    x = torch.ones(3)
+    with profile() as prof:
+        torch.relu_(x)
+        x.add_(1)
+        1 / x
+    assert [event.name for event in prof.function_events] == [
+        "aten::relu_",
+        "aten::add_",
+        "aten::reciprocal",
+        "aten::mul",
+    ]

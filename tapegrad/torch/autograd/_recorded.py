@@ -9,6 +9,7 @@ such a call shows what it calls in turn.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
@@ -38,7 +39,6 @@ LABELS = {
     **{f"__i{word}__": f"{word}_" for word in "add sub mul pow".split()},
     "__rsub__": "rsub",
     "__truediv__": "div",
-    "__rtruediv__": "div",
     "__itruediv__": "div_",
     "__floordiv__": "floor_divide",
     "__rfloordiv__": "floor_divide",
@@ -71,7 +71,8 @@ SILENT = frozenset(
     """
     __array__ __array_function__ __array_ufunc__ __contains__ __copy__ __deepcopy__ __dlpack__
     __dlpack_device__ __format__ __len__ __new__ __pos__ __reduce_ex__ __repr__ __reversed__
-    __str__ __complex__ __index__ __hash__ _accumulator_is _is_view apply_ as_subclass backward
+    __str__ __complex__ __index__ __hash__ __rtruediv__ _accumulator_is _is_view apply_
+    as_subclass backward
     broadcast_shapes can_cast data_ptr default_generator dim element_size from_dlpack
     frombuffer get_device get_rng_state initial_seed is_complex is_conj is_contiguous is_cuda
     is_floating_point is_inference is_meta is_mkldnn is_mps is_neg is_nested is_pinned is_quantized
@@ -105,6 +106,14 @@ def record_methods(holder: type[Any], names: tuple[str, ...], label: Callable[..
     label: gives the name of an event from the name of the method and the object.
     """
     METHODS.append((holder, names, label))
+
+
+MODULES: dict[type[Any], str | Callable[..., str]] = {}
+
+
+def record_modules(labels: dict[type[Any], str | Callable[..., str]]) -> None:
+    """Let a profile record calls of modules that do not call a function of PyTorch's here."""
+    MODULES.update(labels)
 
 
 # --- Operations ---------------------------------------------------------------------------------
@@ -210,10 +219,23 @@ def _operations(watcher: Any) -> Iterator[Place]:
     for module, prefix in NAMESPACES:
         for word in _functions_of(module):
             value = vars(module)[word]
-            title = f"aten::{prefix}{word}" if prefix else label_of(word)
+            title: Any = f"aten::{prefix}{word}" if prefix else label_of(word)
+            if title is not None and "inplace" in inspect.signature(value).parameters:
+                title = _in_place_or_not(value, title)
             recorded(value, title)
             named[module, word] = watcher.recording(value, title, FUNCTION, number_of)
     yield from _elsewhere(made, named)
+
+
+def _in_place_or_not(function: Callable[..., Any], title: str) -> Callable[..., str]:
+    """The name of a call of a function that may write into its argument: aten::relu_."""
+    place = list(inspect.signature(function).parameters).index("inplace")
+
+    def label(*args: Any, **kwargs: Any) -> str:
+        inplace = args[place] if len(args) > place else kwargs.get("inplace", False)
+        return f"{title}_" if inplace else title
+
+    return label
 
 
 def _functions_of(module: ModuleType) -> Iterator[str]:
@@ -342,6 +364,12 @@ def _methods(watcher: Any) -> Iterator[Place]:
                     yield Place(kind, name, _method(watcher, kind, name, label))
 
 
+def _modules(watcher: Any) -> Iterator[Place]:
+    for kind, label in MODULES.items():
+        own = getattr(kind, "forward")  # noqa: B009 - of the class or of one that it derives from
+        yield Place(kind, "forward", watcher.recording(own, label, FUNCTION, number_of))
+
+
 def _method(watcher: Any, kind: type[Any], name: str, label: Callable[..., str]) -> Any:
     """A recorded method; that of a base class within it is not recorded again."""
     own = vars(kind)[name]
@@ -370,6 +398,7 @@ def places(watcher: Any) -> Iterator[Place]:
     yield from _operations(watcher)
     yield from _steps(watcher)
     yield from _methods(watcher)
+    yield from _modules(watcher)
 
 
-__all__ = ["label_of", "places", "record_functions", "record_methods"]
+__all__ = ["label_of", "places", "record_functions", "record_methods", "record_modules"]

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch.autograd._recorded import record_functions, record_methods
+from tapegrad.torch import nn as _nn
+from tapegrad.torch.autograd._recorded import (
+    record_functions,
+    record_methods,
+    record_modules,
+)
 from tapegrad.torch.autograd.profiler import KinetoStepTracker, kineto_available, record_function
 from tapegrad.torch.nn import functional as _functional
 from tapegrad.torch.optim import Optimizer as _Optimizer
@@ -25,7 +30,25 @@ def _title(method: str, optimizer: Any) -> str:
     return f"Optimizer.{method}#{type(optimizer).__name__}.{method}"
 
 
+def _class_name(word: str) -> str:
+    """MaxPool2d for max_pool2d."""
+    return "".join(part[:1].upper() + part[1:] for part in word.split("_"))
+
+
+def _network_title(module: Any, *_: Any, **__: Any) -> str:
+    return f"aten::{module.mode.lower()}"
+
+
+_POOLS = "max_pool{}d avg_pool{}d adaptive_max_pool{}d adaptive_avg_pool{}d conv_transpose{}d"
+_WORDS = [word.format(rank) for word in _POOLS.split() for rank in (1, 2, 3)]
+
 record_functions(_functional)
+record_modules(
+    {
+        **{getattr(_nn, _class_name(word)): f"aten::{word}" for word in _WORDS},
+        **dict.fromkeys((_nn.RNN, _nn.GRU, _nn.LSTM), _network_title),
+    }
+)
 record_methods(_Optimizer, ("step", "zero_grad"), _title)
 
 __all__ = [

@@ -25,7 +25,10 @@ def reads_of(function: Function, skip: int, count: int) -> tuple[list[bool], boo
     names = code.co_varnames[inspect.ismethod(function) : code.co_argcount]
     reads_out = len(names) > skip and not names[skip].startswith("_")
     reads = [not name.startswith("_") for name in names[skip + 1 : skip + 1 + count]]
-    return reads + [True] * (count - len(reads)), reads_out
+    rest = True  # whether `*args` are read
+    if code.co_flags & inspect.CO_VARARGS:
+        rest = not code.co_varnames[code.co_argcount + code.co_kwonlyargcount].startswith("_")
+    return reads + [rest] * (count - len(reads)), reads_out
 
 
 def unwrapped(function: Any) -> Any:

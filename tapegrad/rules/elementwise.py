@@ -293,10 +293,10 @@ def _squared_secant(x: Value) -> Value:
 _CANCELLED = 2.0**-10  # at most ten binary digits are lost
 
 
-def _arcsinh_divisor(out: Value, x: Value) -> Value:
-    """cosh(out), which is sqrt(1 + x**2). For complex x a root would lose the side of the cut."""
+def _arcsinh_divisor(_out: Value, x: Value) -> Value:
+    """cosh of the result, sqrt(1 + x**2). For complex x a root would lose the side of the cut."""
     if x.dtype.kind == "c":
-        return np.cosh(out)
+        return np.cosh(np.arcsinh(x))
     square = 1 + x * x
     if not any_true(untraced(square) > _RANGES[square.dtype.char][1]):
         return np.sqrt(square)

@@ -177,7 +177,8 @@ class BackwardPass:
             if is_watched_leaf(leaf):
                 self.watched = True
         if self.spent or (nodes and nodes[0]._number <= LATEST[0]):
-            check_usable([n for n in nodes if n not in self.ends] if self.ends else nodes)
+            ahead = [n for n in nodes if n not in self.ends] if self.ends else nodes
+            check_usable(ahead, create=self.create)
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -368,7 +369,9 @@ class BackwardPass:
                 g = self._run_hooks(node, g)
                 if node in self.ends:
                     continue
-                check_usable((node,))  # hooks may have written to what it keeps, or freed it
+                check_usable(
+                    (node,), create=traced
+                )  # hooks may have written to what it keeps, or freed it
                 parts = run_node(
                     node, g, create=traced, mode=mode, nodes=self.nodes, needed=self.needed
                 )

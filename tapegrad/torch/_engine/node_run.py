@@ -58,21 +58,22 @@ def free(nodes: Iterable[Node]) -> None:
             node._release()
 
 
-def check_usable(nodes: Sequence[Node]) -> None:
+def check_usable(nodes: Sequence[Node], *, create: bool = False) -> None:
     """Raise RuntimeError if a node has been freed, or a value that it kept has changed.
 
-    nodes: in order of time. Anomaly mode tells of the one that a backward pass comes to first.
+    nodes: in order of time; anomaly mode tells of the one that a backward pass comes to first.
+    create: whether the pass logs itself.
     """
     anomaly = modes.current().anomaly
     if anomaly is None:
-        _check_usable(nodes)
+        _check_usable(nodes, create)
         return
     for node in reversed(nodes):
         with anomaly.around(node, nodes):
-            _check_usable([node])
+            _check_usable([node], create)
 
 
-def _check_usable(nodes: Iterable[Node]) -> None:
+def _check_usable(nodes: Iterable[Node], create: bool) -> None:
     latest = LATEST[0]
     for node in nodes:
         entry = node._entry
@@ -85,12 +86,15 @@ def _check_usable(nodes: Iterable[Node]) -> None:
                 "if you need to access saved tensors after calling backward."
             )
         if node._number <= latest:
-            check_unchanged(node, entry)
+            check_unchanged(node, entry, create=create)
 
 
-def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
-    """Raise RuntimeError if a value that a node kept was written to since."""
-    _, out, x, y, parents, y_node = entry
+def check_unchanged(node: Node, entry: Sequence[Any], *, create: bool = False) -> None:
+    """Raise RuntimeError if a value that a node kept was written to since.
+
+    Some are kept for a pass that logs itself alone: their rule `spares` them otherwise.
+    """
+    rule, out, x, y, parents, y_node = entry
     if y_node is not None:
         values: Any = out, x, y
     elif type(parents) is not tuple or (type(y) is CallPlan and not y.holds):
@@ -109,6 +113,8 @@ def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
             continue
         version = written_version(value)
         if version is not None and version.times and version.times[-1] >= node._number:
+            if not create and hasattr(rule, "spares") and rule.spares(value, x, parents, y):
+                continue
             raise_changed(value, node, version)
 
 

@@ -90,6 +90,9 @@ def _added_examples(
 class _AddedProduct(General, Fused):
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [False, wanted[2], wanted[1]], False
+
 
 ADDED_PRODUCT = _AddedProduct(
     _added_product,
@@ -130,6 +133,9 @@ class _Affine(General, Fused):
     """`x @ weight.T + bias` for matrices x and weight."""
 
     transposed = 2  # hooks of its nodes see the gradient of weight.T
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [False, wanted[2], wanted[1]], False
 
     def pull(
         self,

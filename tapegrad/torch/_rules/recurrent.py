@@ -238,6 +238,17 @@ class Recurrence(General):
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), False
 
+    def spares(
+        self, value: Value, args: Sequence[Value], parents: Sequence[Any], params: Any
+    ) -> bool:
+        """Whether a plain pull does not read an argument, which one that logs itself does."""
+        params = getattr(params, "params", params)
+        states = 1 + CELLS[params["mode"]].states
+        if CELLS[params["mode"]].biased and value is args[-1]:
+            return True
+        outer = any(parent != -1 for parent in parents[1:states])
+        return value is args[states] and len(params["sizes"]) == 1 and not outer
+
     def pull(
         self,
         g: Cotangent,
@@ -283,6 +294,8 @@ def _pulled(
         gates_bar, hidden_bar, more = cell.pull(saved, tuple(now))
         of_gates.append(gates_bar)
         of_hidden.append(hidden_bar)
+        if len(of_gates) == len(steps) and not any(wanted[1 : 1 + cell.states]):
+            break  # nothing before it is asked for
         before = np.matmul(hidden_bar, weights[0])
         new = [before if more[0] is None else before + more[0], *more[1:]]
         bars = [_with_rest(part, whole) for part, whole in zip(new, bars, strict=True)]

@@ -95,6 +95,19 @@ class OneStep(General, Fused):
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), False
 
+    def spares(
+        self, value: Value, args: Sequence[Value], parents: Sequence[Any], params: Any
+    ) -> bool:
+        """Whether a plain pull does not read an argument, which one that logs itself does."""
+        params = getattr(params, "params", params)
+        at = 1 + CELLS[params["mode"]].states
+        readers = {0: at, 1: at + 1, at: 0, at + 1: 1}  # the factors of the two products
+        for place, arg in enumerate(args):
+            read = place < at + 2 and (place not in readers or parents[readers[place]] != -1)
+            if arg is value and read:
+                return False
+        return True
+
     def pull(
         self,
         g: Cotangent,

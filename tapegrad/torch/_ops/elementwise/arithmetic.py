@@ -22,7 +22,7 @@ from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
 from tapegrad.torch._rules.bfloat16 import converted
-from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._rules.declare import Declared, elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import MemoryFormat, Number, TensorLike
 
@@ -312,15 +312,14 @@ for _sign, _call in (("add", add), ("sub", sub), ("mul", mul), ("truediv", div),
     _of_tensor(f"__i{_sign}__")(inplace_operator(_word))
 for _sign, _call in (("add", add), ("mul", mul)):
     _of_tensor(f"__r{_sign}__")(_call.operator)  # they commute
-for _sign, _call in (("truediv", div), ("pow", pow)):
-    _of_tensor(f"__r{_sign}__")(operator_for(_call, reflected=True))
+_of_tensor("__rpow__")(operator_for(pow, reflected=True))
 _of_tensor("__rsub__")(operator_for(rsub))
 
 
 # --- Functions of one variable ------------------------------------------------------------------
 
 
-def _single(ufunc: np.ufunc, word: str, label: str, doc: str, *, warns: bool) -> None:
+def _single(ufunc: np.ufunc | Declared, word: str, label: str, doc: str, *, warns: bool) -> None:
     """Declare a function of one tensor, whose integers become floats."""
 
     def compute(input: Value) -> Value:
@@ -330,6 +329,11 @@ def _single(ufunc: np.ufunc, word: str, label: str, doc: str, *, warns: bool) ->
     compute.__doc__ = doc
     general = operation(label, inplace=True, name=word, planned=True)(compute)
     register(replaces=general)(short_single(ufunc, label, general, warns=warns))
+
+
+@elementwise("Expm1Backward0", lambda out, _x: out + 1, strong=True)
+def _expm1(x: Value) -> Value:
+    return np.expm1(x)
 
 
 # NumPy's name, the node's, whether NumPy may warn, PyTorch's name, the value at 0.5 (of acosh at
@@ -359,7 +363,7 @@ arctanh|Atanh|1|atanh|0.5493|The inverse hyperbolic tangent of each element
 for _line in _SINGLE.splitlines():
     _name, _label, _warns, _word, _value, _summary = _line.split("|")
     _single(
-        getattr(np, _name),
+        _expm1 if _name == "expm1" else getattr(np, _name),
         _word,
         f"{_label}Backward0",
         sections.of_one(f"{_summary}.", _word, "1.5" if _word == "acosh" else "0.5", _value),

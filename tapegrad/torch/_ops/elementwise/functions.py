@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.fit import Over
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import Operation, add_inplace, alias, operation, register
+from tapegrad.torch._ops.declare import (
+    OPERATIONS,
+    Operation,
+    add_inplace,
+    alias,
+    operation,
+    register,
+)
 from tapegrad.torch._ops.elementwise.arithmetic import (
     cast,
     floating,
@@ -27,6 +35,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import (
 from tapegrad.torch._ops.fast import (
     full_like_number,
     is_operand,
+    operator_for,
     short_single,
 )
 from tapegrad.torch._rules import incomplete_gamma, special
@@ -347,6 +356,12 @@ def clamp_max(input: Value, max: Value) -> Value:
 # --- Functions of one variable ------------------------------------------------------------------
 
 
+# A quotient of quotients stays in range where the square of the result does not.
+@elementwise("ReciprocalBackward0", Over(lambda out, _x: -1 / out, of_out=True), strong=True)
+def _reciprocal(x: Value) -> Value:
+    return np.reciprocal(x)
+
+
 def declare_single(
     function: Function, word: str, label: str, doc: str, value: str, *, real_only: bool = False
 ) -> None:
@@ -359,7 +374,7 @@ def declare_single(
 
     compute.__doc__ = sections.of_one(doc, word, "0.5", value, real_only=real_only)
     general = operation(label, inplace=True, name=word, planned=True)(compute)
-    if isinstance(function, np.ufunc):
+    if isinstance(function, np.ufunc) or function is _reciprocal:
         register(replaces=general)(short_single(function, label, general, warns=True))
 
 
@@ -380,7 +395,7 @@ def _logit(x: Value) -> Value:
 
 
 for _function, _word, _label, _value, _doc in (
-    (np.reciprocal, "reciprocal", "Reciprocal", "2.", "1 / x of each element."),
+    (_reciprocal, "reciprocal", "Reciprocal", "2.", "1 / x of each element."),
     (_rsqrt, "rsqrt", "Rsqrt", "1.4142", "1 / sqrt(x) of each element."),
     (
         sigmoid_of,
@@ -412,6 +427,11 @@ for _function, _word, _label, _value, _doc in (
 ):
     _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
     declare_single(_function, _word, f"{_label}Backward0", _doc, _value, real_only=_real)
+
+_reciprocal_of, _product = OPERATIONS["reciprocal"], OPERATIONS["mul"]
+register("__rtruediv__", function=False, module=__name__)(
+    operator_for(lambda self, other: _product(_reciprocal_of(self), other))
+)
 
 
 @operation("PowBackward0", inplace=True, planned=True)

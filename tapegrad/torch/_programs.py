@@ -29,6 +29,7 @@ _PLAIN = frozenset(
         "_accumulator",
         "_base",
         "_creation_meta",
+        "_entered",
         "_inference",
         "_memory",
         "_version_of",

@@ -193,7 +193,7 @@ def test_transforms_that_are_wrong_in_pytorch(case: tuple[str, str], other: str)
 
 
 def compare_where_pytorch_can(run: Any) -> None:
-    """Compare a program that PyTorch may refuse; it has to run here."""
+    """Compare a program that PyTorch may refuse."""
 
     def seen(pytorch: Any) -> Any:
         try:
@@ -201,11 +201,10 @@ def compare_where_pytorch_can(run: Any) -> None:
         except RuntimeError as error:
             return f"PyTorch refuses: {error}"[:80]
 
-    mine, theirs = logged(run), of_pytorch(seen, digits=7)
-    assert mine
+    theirs = of_pytorch(seen, digits=7)
     if isinstance(theirs, str):
         pytest.skip(theirs)
-    same_logs(mine, theirs)
+    same_logs(logged(run), theirs)
 
 
 # --- Arguments ----------------------------------------------------------------------------------
@@ -625,8 +624,9 @@ def test_transforms_agree(name: str) -> None:
     _, pullback = func.vjp(f, x)
     (bar,) = pullback(weights(torch, x))
     np.testing.assert_allclose(bar.numpy(), weights(torch, x).numpy() @ matrix, 1e-12, 1e-12)
-    batched = func.vmap(func.jacrev(f))(torch.stack([x, x]))
-    np.testing.assert_allclose(batched[1].numpy(), matrix, 1e-12, 1e-12)
+    if name != "new":  # it writes into a tensor that the examples share
+        batched = func.vmap(func.jacrev(f))(torch.stack([x, x]))
+        np.testing.assert_allclose(batched[1].numpy(), matrix, 1e-12, 1e-12)
     step = 1e-6
     columns = [
         (f(x + step * e) - f(x - step * e)).numpy() / (2 * step)
@@ -639,13 +639,44 @@ def test_transforms_agree(name: str) -> None:
 
 
 def test_a_tensor_from_outside_does_not_keep_values_of_a_transform_silently() -> None:
-    for transform in (func.vmap, func.grad):
-        outside = torch.zeros(())
-        transform(lambda a, outside=outside: outside.add_(a) * a)(
-            torch.ones(3) if transform is func.vmap else torch.tensor(1.0)
-        )
-        with pytest.raises((RuntimeError, TypeError)):
-            outside + 1
+    outside = torch.zeros(())
+    func.grad(lambda a: outside.add_(a) * a)(torch.tensor(1.0))
+    with pytest.raises((RuntimeError, TypeError)):
+        outside + 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w, x, i: w.copy_(x),
+        lambda w, x, i: w.add_(x),
+        lambda w, x, i: w.fill_(x[0]),
+        lambda w, x, i: w.__setitem__(0, x[0]),
+        lambda w, x, i: w.__setitem__(i, 1.0),
+        lambda w, x, i: w.masked_fill_(x > 2, 1.0),
+        lambda w, x, i: w.scatter_(0, i, 1.0),
+    ],
+)
+def test_examples_are_not_written_into_a_tensor_that_they_share(write: Any) -> None:
+    x, i = torch.ones(2, 3), torch.tensor([[0], [1]])
+
+    def f(x: Any, i: Any) -> Any:
+        w = torch.zeros(3)
+        write(w, x, i)
+        return w
+
+    for call in (f, func.grad(lambda x, i: f(x, i).sum())):
+        with pytest.raises(RuntimeError, match="`self` is not vmapped over"):
+            func.vmap(call)(x, i)
+
+    def own(x: Any, i: Any) -> Any:
+        w = torch.zeros_like(x)
+        write(w, x, i)
+        write(x.new_zeros(3), x, i)
+        return w
+
+    rows = [own(*each) for each in zip(x, i, strict=True)]
+    assert func.vmap(own)(x, i).tolist() == torch.stack(rows).tolist()
 
 
 def test_no_grad_within_a_transform_cuts_and_around_it_does_not() -> None:
@@ -755,7 +786,7 @@ def test_views_within_nested_maps_are_written() -> None:
     """A tensor made inside gets room for all maps around it, before its views are written to."""
 
     def written(x: Any) -> Any:
-        w = torch.ones(2, 3, dtype=x.dtype)
+        w = x.new_ones(2, 3)
         w[0].copy_(x)
         w.t()[2] = x[:2]
         w[:, 0].fill_(2.0)
@@ -935,7 +966,7 @@ def test_overlapping_writes_are_refused_in_programs(write: Any) -> None:
 
     x = torch.tensor([1.0, 2.0, 3.0])
     for call in (f, func.grad(f), lambda x: func.jvp(f, (x,), (x,)), tapegrad.compile(f)):
-        with pytest.raises(RuntimeError, match="refers? to a single memory location"):
+        with pytest.raises(RuntimeError, match=r"refers? to a single memory location"):
             call(x)
 
 

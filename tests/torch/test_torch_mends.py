@@ -6,6 +6,7 @@ import copy
 import functools
 import math
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -467,3 +468,271 @@ def test_polygamma_in_place() -> None:
     assert x.grad.equal(torch.polygamma(2, x))
     with pytest.raises(RuntimeError, match="can't be cast"):
         torch.arange(3).polygamma_(1)
+
+
+# --- PyTorch's legal writes ----------------------------------------------------------------------
+
+
+def test_writes_through_data_are_not_counted() -> None:
+    """A backward pass uses what is there then, as PyTorch's does."""
+    x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2)
+    y = x * w
+    w.data.view(2, 1).fill_(7.0)
+    w.data[0] = 5.0
+    y.sum().backward()
+    assert x.grad.tolist() == [5.0, 7.0]
+    assert w._version == 0
+    assert w.tolist() == [5.0, 7.0]
+    # But those through detach(), and to a tensor that `data` gave and the graph keeps.
+    y = x * w
+    w.detach().fill_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    part = w.data
+    y = x * part[:2]
+    part.fill_(3.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    for made in (torch.ones(3, 3).t(), torch.ones(6)[::2], torch.tensor(1.0), torch.ones(0, 2)):
+        made.data.add_(1)
+        assert bool((made == 2).all())
+        assert made.data.stride() == made.stride()
+        assert made.data.data_ptr() == made.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("call", "slope"),
+    [
+        (lambda a: 1 / a, -0.25),
+        (lambda a: 3 / a, -0.75),
+        (lambda a: a.reciprocal(), -0.25),
+        (lambda a: a.expm1(), 7.389056),
+        (lambda a: a.floor(), 0.0),
+        (lambda a: a.ceil(), 0.0),
+        (lambda a: a.round(), 0.0),
+        (lambda a: a.trunc(), 0.0),
+        (lambda a: a.sign(), 0.0),
+        (lambda a: torch.addmm(torch.ones(1, 1), torch.ones(1, 1), a.view(1, 1)), 1.0),
+    ],
+)
+def test_functions_that_do_not_keep_their_argument(call: Any, slope: float) -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+    a = x * 1
+    y = call(a)
+    a.zero_()
+    y.sum().backward()
+    assert float(x.grad) == pytest.approx(slope, 1e-6)
+
+
+def test_reciprocals_stay_in_range() -> None:
+    x = torch.tensor([1e-200, 1e200], dtype=torch.float64, requires_grad=True)
+    (1 / x).backward(torch.tensor([1e-300, 1e300], dtype=torch.float64))
+    np.testing.assert_allclose(x.grad.numpy(), [-1e100, -1e-100])
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "RNNCell", "GRUCell", "LSTMCell"])
+def test_recurrent_layers_need_what_their_derivative_reads(kind: str) -> None:
+    """After one step from no state the weight of the state may change, as in PyTorch."""
+    torch.manual_seed(0)
+    net = getattr(torch.nn, kind)(2, 3)
+    x = torch.ones(1, 2) if kind.endswith("Cell") else torch.ones(1, 1, 2)
+
+    def slopes(names: tuple[str, ...]) -> list[Any]:
+        net.zero_grad()
+        made = net(x)
+        with torch.no_grad():
+            for name, parameter in net.named_parameters():
+                if name.startswith(names):
+                    parameter.add_(1)
+        (made if isinstance(made, torch.Tensor) else made[0]).sum().backward()
+        with torch.no_grad():
+            for name, parameter in net.named_parameters():
+                if name.startswith(names):
+                    parameter.sub_(1)
+        return [p.grad.clone().numpy() for p in net.parameters()]
+
+    expected = slopes(("nothing",))
+    for found, right in zip(slopes(("weight", "bias")), expected, strict=True):
+        np.testing.assert_allclose(found, right, 1e-6)
+    # Where the input requires grad its weight is needed.
+    x.requires_grad_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        slopes(("weight_ih",))
+    # And a pass that logs itself needs all.
+    x = x.detach()
+    made = net(x)
+    with torch.no_grad():
+        next(iter(net.parameters())).add_(1)
+    loss = (made if isinstance(made, torch.Tensor) else made[0]).sum()
+    if kind.endswith("Cell"):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            torch.autograd.grad(loss, list(net.parameters()), create_graph=True)
+
+
+# --- Single behaviours ---------------------------------------------------------------------------
+
+
+def test_einsum_sums_an_omitted_ellipsis() -> None:
+    a = torch.arange(6.0).reshape(2, 3)
+    assert torch.einsum("...j->j", a).tolist() == [3.0, 5.0, 7.0]
+    assert torch.einsum("...->", a) == 15
+    assert torch.einsum("i...->", a) == 15
+    assert torch.einsum("ij...,jk...->ik", a[..., None], a.T[..., None]).tolist() == [
+        [5.0, 14.0],
+        [14.0, 50.0],
+    ]
+    a.requires_grad_()
+    torch.einsum("...j,j->", a, torch.tensor([1.0, 2.0, 3.0])).backward()
+    assert a.grad.tolist() == [[1.0, 2.0, 3.0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("p", "x_bar", "y_bar"),
+    [
+        (math.inf, [[0, 1], [0, -1], [-1, 0]], [[-2, -1], [3, 1]]),
+        (0.0, [[0, 0]] * 3, [[0, 0]] * 2),
+        (1.0, [[0, 1], [0, -1], [-1, -1]], [[-2, -1], [3, 2]]),
+    ],
+)
+def test_cdist_at_ties(p: float, x_bar: Any, y_bar: Any) -> None:
+    x = torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 0.0]], requires_grad=True)
+    y = torch.tensor([[0.0, 0.0], [3.0, 1.0]], requires_grad=True)
+    torch.cdist(x, y, p=p).sum().backward()
+    assert x.grad.tolist() == x_bar
+    assert y.grad.tolist() == y_bar
+
+
+def test_cdist_of_one_place_with_a_small_order() -> None:
+    x = torch.tensor([[1.0, 0.0]], requires_grad=True)
+    torch.cdist(x, torch.tensor([[0.0, 0.0], [1.0, 0.0]]), p=0.5).sum().backward()
+    assert x.grad.tolist() == [[1.0, 0.0]]
+
+
+class _Product(torch.nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        return x * 2 if y.dtype == torch.int64 else x * y
+
+
+def test_hooks_see_zeros_for_inputs_without_a_gradient() -> None:
+    seen: list[Any] = []
+    module = _Product()
+    module.register_full_backward_hook(lambda _, inputs, __: seen.append(inputs))
+    x = torch.ones(2, requires_grad=True)
+    module(x, torch.ones(2)).sum().backward()
+    module(x, torch.ones(2, dtype=torch.int64)).sum().backward()
+    assert [[g.tolist() for g in inputs] for inputs in seen] == [
+        [[1.0, 1.0], [0.0, 0.0]],
+        [[2.0, 2.0], [0, 0]],
+    ]
+    assert seen[1][1].dtype == torch.int64
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_writes_past_a_backward_hook_are_refused(at: int) -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(inplace=True))
+    net[at].register_full_backward_hook(lambda *_: None)
+    with pytest.raises(RuntimeError, match="BackwardHookFunction is a view and is being modified"):
+        net(torch.ones(1, 2, requires_grad=True))
+    with torch.no_grad():
+        net(torch.ones(1, 2))
+
+
+def test_a_tensor_hashes_by_its_identity_and_requires_grad_is_a_bool() -> None:
+    x = torch.ones(2)
+    assert hash(x) == id(x)
+    for wrong in (3, 1, None, "a"):
+        with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+            x.requires_grad = wrong  # type: ignore[assignment]
+        with pytest.raises(TypeError, match="must be bool, not"):
+            x.requires_grad_(wrong)  # type: ignore[arg-type]
+    assert not x.requires_grad
+
+
+@pytest.mark.parametrize("word", ["std", "var", "std_mean", "var_mean"])
+def test_the_warning_of_too_few_elements(word: str) -> None:
+    for _ in range(4):
+        with pytest.warns(UserWarning, match=rf"{word}\(\): degrees of freedom is <= 0"):
+            getattr(torch, word)(torch.ones(1))
+
+
+def test_values_kept_from_inside_a_transform_are_constants_after_it() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(x * 2)
+        return (kept[-1] * kept[-1]).sum()
+
+    x = torch.ones(3)
+    torch.func.grad(f)(x)
+    torch.func.jvp(f, (x,), (x,))
+    for y in kept:
+        assert (y * 2).tolist() == [4.0, 4.0, 4.0]
+        assert float(y.sum()) == 6
+        assert torch.func.grad(lambda z, y=y: (z * y).sum())(x).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_hooks_pack_in_the_order_of_names() -> None:
+    seen: list[Any] = []
+    x = torch.full((2, 2), 2.0, requires_grad=True)
+    y = torch.full((2, 2), 3.0, requires_grad=True)
+    for call, order in (
+        (torch.mul, [3, 2]),
+        (torch.div, [3, 2]),
+        (torch.matmul, [3, 2]),
+        (torch.pow, [3, 2, 8]),
+    ):
+        seen.clear()
+
+        def note(value: Any) -> Any:
+            seen.append(float(value.detach()[0, 0]))
+            return value
+
+        with graph.saved_tensors_hooks(note, note):
+            made = call(x, y)
+        made.sum().backward()
+        assert seen == order * 2
+
+
+def test_views_in_inference_mode() -> None:
+    x = torch.ones(3)
+    with torch.inference_mode():
+        own = torch.ones(3)
+        assert [x[:2].is_inference(), x.detach().is_inference()] == [False, False]
+        assert [own[:2].is_inference(), own.detach().is_inference()] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.nn.functional.leaky_relu_(x, -0.1),
+        lambda x: torch.nn.functional.leaky_relu(x, -0.1, inplace=True),
+        lambda x: torch.nn.functional.elu_(x, -1.0),
+    ],
+)
+def test_a_negative_slope_in_place_has_no_derivative(call: Any) -> None:
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    made = call(x * 1)
+    with pytest.raises(RuntimeError, match="slope is negative"):
+        made.sum().backward()
+    assert call(torch.tensor([1.0])).tolist() == [1.0]
+
+
+def test_linear_layers_name_the_dtypes_in_the_order_of_the_factors() -> None:
+    wide = torch.ones(1, 2, dtype=torch.float64)
+    for call in (torch.nn.Linear(2, 2), torch.nn.GRUCell(2, 2), torch.nn.RNNCell(2, 2)):
+        with pytest.raises(RuntimeError, match=r"mat1 and mat2 .* got Double and Float"):
+            call(wide)
+    with pytest.raises(RuntimeError, match="at least 1D"):
+        torch.nn.Linear(2, 2)(torch.tensor(1.0))
+
+
+def test_the_warning_of_cycles_comes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tapegrad.torch.autograd import _passes
+
+    monkeypatch.setattr(_passes, "_WARNED", [])
+    x = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="will create a reference cycle"):
+        (x * x).sum().backward(create_graph=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (x * x).sum().backward(create_graph=True)

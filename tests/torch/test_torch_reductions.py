@@ -65,6 +65,10 @@ LOOSE = {"nanmean"}  # a quotient here and there, whose other argument has no no
 CALLS = {**OVER_DIMS, **OVER_DIM}
 
 
+# PyTorch's warning of var and std of one element, which is tested in test_torch_mends.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0:UserWarning")
+
+
 @pytest.mark.part(3)
 @pytest.mark.parametrize("word", CALLS)
 def test_reductions_along_dimensions(word):

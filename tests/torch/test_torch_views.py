@@ -297,7 +297,7 @@ def test_views_hold_no_cycles() -> None:
 
 def test_functional_transforms_write_through_views() -> None:
     def loss(x: torch.Tensor) -> torch.Tensor:
-        out = torch.zeros(2, 3, dtype=x.dtype)
+        out = x.new_zeros(2, 3)
         out[0] = x
         out.t()[1].mul_(x.sum())
         out[:, 2] = out[0, :2].clone() * x[0]

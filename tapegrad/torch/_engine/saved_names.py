@@ -32,7 +32,7 @@ _SIZES = {"self_sym_sizes": SIZES}
 # By the name of a node: the words after `_saved_`, and where the entry has what they name.
 PLACES: dict[str, dict[str, int]] = {
     **dict.fromkeys(
-        (f"{word}Backward0" for word in "Mul Div Maximum Minimum Atan2 Fmod Cross Dot".split()),
+        (f"{word}Backward0" for word in "Mul Div Maximum Minimum Atan2 Fmod Cross".split()),
         _PAIR,
     ),
     **dict.fromkeys(
@@ -69,6 +69,8 @@ PLACES: dict[str, dict[str, int]] = {
     "AddmmBackward0": {"mat1": 1, "mat2": 2},
     "BmmBackward0": {"self": 0, "mat2": 1},
     "ClampBackward1": _SELF,
+    "DotBackward0": {"self": 0, "tensor": 1},
+    "HypotBackward0": {**_PAIR, "result": RESULT},
     "LogaddexpBackward0": _PAIR,
     "MaxBackward1": {"self": 0, "result": RESULT},
     "MinBackward1": {"self": 0, "result": RESULT},

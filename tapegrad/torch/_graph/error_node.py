@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tapegrad._core.entry import Spec
+from tapegrad._core.entry import Spec, parents_of, spec_of
 from tapegrad._core.rule import Rule
 from tapegrad.torch._graph.node import Node, fresh_node
 
@@ -40,6 +40,14 @@ class Error(Node):
 
     __slots__ = ()
     refused: str | None = None  # the message, where looking at the node is an error already
+
+
+def refuse_node(node: Node, text: str) -> None:
+    """Make the derivative of a node an error; it stays what it is to who looks at it."""
+    _, out, x, *_ = entry = node._entry
+    spec = out if isinstance(out, Spec) else spec_of(out if out is not None else x)
+    parents = tuple(parents_of(entry))
+    node._entry = _ErrorRule(text), spec, (spec,) * len(parents), {}, parents, None
 
 
 def error_node(spec: Spec, text: str, parents: Sequence[Node], *, refused: bool = False) -> Node:

@@ -58,8 +58,8 @@ class Memory:
         self.members: list[tuple[weakref.ref[Any], tuple[Path, ...]]] = []  # no views of others
         LIVE[0] += 1
 
-    def __del__(self) -> None:
-        LIVE[0] -= 1
+    def __del__(self, live: list[int] = LIVE) -> None:  # Python may have ended by then
+        live[0] -= 1
 
     def living(self) -> Iterator[tuple[Any, tuple[Path, ...]]]:
         """The tensors that are left, each with the path to it; the others are forgotten."""

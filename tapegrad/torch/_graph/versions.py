@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import weakref
+from pickle import PickleBuffer
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -60,6 +61,31 @@ WRITTEN: dict[int, tuple[weakref.ref[Any], Version]] = {}
 MOST = [256]  # how many of them there may be before those of arrays that are gone are forgotten
 LATEST = [0]  # the time of the last write to any memory: no later node kept what it changed
 REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
+
+
+def uncounted(value: Value) -> Value:
+    """Another array in the memory of one, with another owner as far as writes are counted."""
+    owner = value if value.base is None else owner_of(value)
+    try:
+        memory: Any = PickleBuffer(owner)
+        if owner is value and value.flags.c_contiguous:
+            return ndarray(value.shape, value.dtype, memory)
+        lent = ndarray(owner.shape, owner.dtype, memory, 0, owner.strides)
+        if owner is value:
+            return lent
+        start = value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        return ndarray(value.shape, value.dtype, lent, start, value.strides)
+    except (TypeError, ValueError, BufferError):  # it has gaps, or a dtype without a buffer
+        made = np.asarray(_Lent(value))
+        return made if made.dtype == value.dtype else made.view(value.dtype)
+
+
+class _Lent:
+    """An object other than an array, which lends the memory of one."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.__array_interface__ = value.__array_interface__
 
 
 def _owner_of(value: Value) -> Any:

@@ -207,6 +207,29 @@ def _pull_between(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotange
     return x_bar, np.sum(shares, axis=-2)[..., None] * y - np.matmul(turned, x)
 
 
+def _pull_by(
+    g: Cotangent, out: Value, x: Value, y: Value, p: float
+) -> tuple[Cotangent, Cotangent]:
+    apart = np.expand_dims(x, -2) - np.expand_dims(y, -3)
+    bars = np.expand_dims(g, -1) * _slopes(apart, np.expand_dims(out, -1), p)
+    return np.sum(bars, axis=-2), 0 - np.sum(bars, axis=-3)
+
+
+def _between_by(x: Value, y: Value, p: float) -> Value:
+    """The p-norms of the differences of rows (..., n, d) and (..., m, d): (..., n, m)."""
+    return _length(np.expand_dims(x, -2) - np.expand_dims(y, -3), p)
+
+
+distances_between_by = Declared(_between_by)
+distances_between_by.rule = General(
+    distances_between_by,
+    vjp=_pull_by,
+    arrays=2,
+    name="cdist",
+    batch="(n,d),(m,d)->(n,m)",
+)
+name_nodes(distances_between_by.rule, "CdistBackward0")
+
 distances_between = Declared(_between)
 distances_between.rule = General(
     distances_between,

@@ -18,9 +18,9 @@ import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
 from tapegrad._core.recorded import held
-from tapegrad._core.tape import RUNNING
+from tapegrad._core.tape import RUNNING, Tape
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
-from tapegrad._core.values import is_mapped, is_plain_number, untraced
+from tapegrad._core.values import Traced, is_mapped, is_plain_number, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
 from tapegrad.torch._graph import modes
@@ -39,7 +39,12 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.sharing import OUTSIDE, Memory, share
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
-from tapegrad.torch._graph.versions import Version, known_version, share_version
+from tapegrad.torch._graph.versions import (
+    Version,
+    known_version,
+    share_version,
+    uncounted,
+)
 from tapegrad.torch._tensor.view_messages import made_view_text
 
 LEAF: Any = object()  # the node of a leaf that requires grad
@@ -85,6 +90,7 @@ class Tensor:
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
     _memory: Memory | None = None  # that it shares with detached tensors, in a trace
+    _entered: bool = False  # whether a plain value was replaced by one in a trace, in a write
     _maker: Any = None  # the node of such a view, and its place, before its memory was written to
     _primal: Tensor | None = None  # the tensors of which make_dual made this one
     _tangent: Tensor | None = None
@@ -142,7 +148,9 @@ class Tensor:
         def __setitem__(self, index: Index, value: Tensor | Value) -> None: ...
 
     __array_priority__ = 1000
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        return id(self)
 
     # -- shape and dtype -------------------------------------------------------------------------
 
@@ -272,6 +280,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError("requires_grad must be a bool")
         if value and self.node is None and self._value.dtype.kind not in "fcV":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
@@ -304,6 +314,11 @@ class Tensor:
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
         """
+        if type(requires_grad) is not bool:
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if self.node is not None and self.node is not LEAF:
             if not requires_grad:
                 raise RuntimeError(
@@ -452,8 +467,8 @@ class Tensor:
             made._memory = OUTSIDE
             base = self if self._base is None else self._base
             base._memory = OUTSIDE
-        if self._inference:
-            made._inference = True
+        if self._inference is not made._inference:
+            made._inference = self._inference
         return made
 
     def detach_(self) -> Tensor:
@@ -489,8 +504,13 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        """A tensor over the same memory without history; writes to it are not counted."""
+        """A tensor over the same memory without history; writes to it are not counted.
+
+        A backward pass does not notice them, and may give wrong gradients: use `detach()`.
+        """
         made = of_value(plain_of(self))
+        if type(self._value) is ndarray and not RUNNING:
+            made._value = uncounted(self._value)
         if RUNNING:
             share(self, made)
             if is_mapped(self._value):
@@ -502,8 +522,8 @@ class Tensor:
             made._memory = OUTSIDE
             base = self if self._base is None else self._base
             base._memory = OUTSIDE
-        if self._inference:
-            made._inference = True
+        if self._inference is not made._inference:
+            made._inference = self._inference
         return made
 
     @data.setter
@@ -655,10 +675,30 @@ def array_of(tensor: Tensor) -> Value:
     if type(tensor._value) is not ndarray:
         if is_dual(tensor._value):
             return _array_of_dual(tensor)
+        _leave_transforms(tensor)
         mode = modes.MODE.get()
         if mode is not None and (not mode.grad or mode.floor):
             return unlogged(tensor._value, mode.floor if mode.grad else np.inf)
     return array_below(tensor)
+
+
+def _leave_transforms(tensor: Tensor) -> None:
+    """After the transform that a value belongs to has returned, make it a constant.
+
+    Not where the value was written into another one: it may be a tensor from outside.
+    """
+    value = tensor._value
+    if tensor._entered:
+        return
+    while isinstance(value, Traced) and isinstance(value.tape, Tape) and not _is_open(value.tape):
+        value = value._value
+    if value is not tensor._value:
+        tensor._value = _with_memory(value)
+
+
+def _is_open(tape: Tape | None) -> bool:
+    """Whether a transform has not returned, or one around it that it shares the tape with."""
+    return tape is not None and (not tape.is_closed() or _is_open(tape.parent))
 
 
 def array_below(tensor: Tensor) -> Value:

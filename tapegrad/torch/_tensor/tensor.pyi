@@ -33,6 +33,8 @@ of_value: Any
 _with_memory: Any
 of_array: Any
 array_of: Any
+_leave_transforms: Any
+_is_open: Any
 array_below: Any
 _array_of_dual: Any
 tangent_on_graph: Any
@@ -145,6 +147,7 @@ class Tensor:
     _base: Tensor | None
     _creation_meta: Any
     _dual: Any
+    _entered: Any
     _grad: Any
     _hooks: Any
     _inference: Any

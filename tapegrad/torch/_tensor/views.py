@@ -48,12 +48,16 @@ class _Part:
 class Steps:
     """The path of a view of a view: one path after another."""
 
-    __slots__ = ("computed", "first", "second")
+    __slots__ = ("first", "second")
 
     def __init__(self, first: Callable[[Value], Value], second: Callable[[Value], Value]) -> None:
         self.first = first
         self.second = second
-        self.computed = is_computed(first) or is_computed(second)
+
+    @property
+    def computed(self) -> bool:
+        """Whether the view of a traced value has elements of its own: see `sharing`."""
+        return any(map(is_computed, self.parts()))
 
     def parts(self) -> list[Callable[[Value], Value]]:
         """The paths in order, of which none is of several steps."""

@@ -21,6 +21,8 @@ from tapegrad._core.quiet import silence
 from tapegrad._core.recorded import entering
 from tapegrad._core.types import Cotangent, Index, Slot, Value
 from tapegrad._core.values import (
+    Mapped,
+    Traced,
     batched_index_part,
     in_trace,
     is_basic,
@@ -141,6 +143,9 @@ def write(
     )
     check_writable(tensor, tracked, label)
     before = tensor._value
+    for source in sources:
+        if type(source._value) is not ndarray:
+            _require_examples(before, source._value)
     if is_dual(before) or any(is_dual(source._value) for source in sources):
         return _write_dual(tensor, compute)
     if not is_plain_array(before):
@@ -416,7 +421,9 @@ def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
 def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
+    _require_examples(base._value, value)
     require_known(base, value)
+    base._entered = True
     if type(base._value) is ndarray:
         entering(base, "_value", value)
     base._value = _lifted(base._value.copy(), value)
@@ -424,6 +431,28 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
         view = reference()
         if view is not None and view._view_fn is not None:
             view._value = view._view_fn(base._value)
+            view._entered = True
+
+
+def _require_examples(array: Value, value: Value) -> None:
+    """Raise RuntimeError for a value of a vmap that is written where all examples share one."""
+    if _levels_of(value) - _levels_of(array):
+        raise RuntimeError(
+            "vmap: a value that differs between the examples cannot be written into a tensor that "
+            "all of them share: `self` is not vmapped over, `other` is. Please use an operator "
+            "that is not in place, or make the tensor of one that is vmapped over: "
+            "torch.zeros_like(x), x.new_zeros(3)."
+        )
+
+
+def _levels_of(value: Value) -> set[float]:
+    """The vmaps that a value belongs to."""
+    found = set()
+    while isinstance(value, (Traced, Mapped)):
+        if is_mapped(value):
+            found.add(level_of(value))
+        value = value._value
+    return found
 
 
 def _lifted(array: Value, value: Value) -> Value:

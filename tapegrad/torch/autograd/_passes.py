@@ -85,12 +85,30 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _roots(tensors, grad_tensors)
+    if create_graph:
+        _warn_of_cycles()
     keep = create_graph if retain_graph is None else retain_graph
     for x in inputs or ():
         if isinstance(x, Tensor):
             x.retain_grad()  # as in PyTorch: later passes fill its `grad` too
     wanted = None if inputs is None else [_wanted_node(x) for x in inputs]
     BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=True).run()
+
+
+_WARNED: list[bool] = []  # once in a process, as in PyTorch
+
+
+def _warn_of_cycles() -> None:
+    if _WARNED:
+        return
+    _WARNED.append(True)
+    warn(
+        "Using backward() with create_graph=True will create a reference cycle between the "
+        "parameter and its gradient which can cause a memory leak. We recommend using "
+        "autograd.grad when creating the graph to avoid this. If you have to use this function, "
+        "make sure to reset the .grad fields of your parameters to None after use to break the "
+        "cycle and avoid the leak."
+    )
 
 
 @method_of(Tensor, "backward")

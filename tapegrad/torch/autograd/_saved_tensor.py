@@ -14,7 +14,7 @@ from tapegrad.torch._engine import saved_names
 from tapegrad.torch._engine.saved import TWICE
 from tapegrad.torch._graph.node import FREED, Node, watch
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.autograd.graph import HookPair, _Packed, _Unpacking
+from tapegrad.torch.autograd.graph import HookPair, _Packed, _Unpacking, order_of
 
 _FREED = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values "
@@ -88,7 +88,8 @@ class SavedTensor:
         else:
             x = packed
         self._node._entry = rule, out, x, y, x_node, y_node
-        self._node._packed = _Unpacking
+        count = 2 if y_node is not None else len(x) if type(x) is tuple else 1
+        self._node._packed = _Unpacking(order_of(self._node, count), y_node is not None)
         watch(self._node)
 
 

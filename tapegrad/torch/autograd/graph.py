@@ -18,6 +18,7 @@ from tapegrad._block import Block, contextmanager, setting, undoing
 from tapegrad._core.entry import Outputs
 from tapegrad._core.types import Slot, Value
 from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
+from tapegrad.torch._engine.saved_names import PLACES
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.hooks import Handle
 from tapegrad.torch._graph.node import (
@@ -98,10 +99,21 @@ class _Packed:
 class _Unpacking:
     """The `_packed` of a node whose entry holds packed arrays: it unpacks them."""
 
-    @staticmethod
-    def unpacked(*parts: Any) -> tuple[Any, ...]:
-        """The result and the arguments that an entry kept."""
-        return tuple(_unpacked(part) for part in parts)
+    __slots__ = ("order", "paired")
+
+    def __init__(self, order: Sequence[int], paired: bool) -> None:
+        self.order = order
+        self.paired = paired
+
+    def unpacked(self, out: Value, x: Value, y: Value) -> tuple[Any, ...]:
+        """The result and the arguments that an entry kept, in the order of packing."""
+        if not self.paired and type(x) is not tuple:
+            return _unpacked(out), _unpacked(x), y
+        args = (x, y) if self.paired else x
+        made = {place: _unpacked(args[place]) for place in self.order}
+        args = tuple([made[place] for place in range(len(args))])
+        out = _unpacked(out)
+        return (out, *args) if self.paired else (out, args, y)
 
 
 def _unpacked(part: Value) -> Value:
@@ -112,6 +124,13 @@ def _unpacked(part: Value) -> Value:
         made.slots = part.slots
         return made
     return tuple(map(_unpacked, part)) if type(part) is tuple else part
+
+
+def order_of(node: Node, count: int) -> list[int]:
+    """The arguments of a node in the order in which PyTorch saves them: that of their names."""
+    places = PLACES.get(type(node).__name__, {})
+    named = [places[word] for word in sorted(places) if 0 <= places[word] < count]
+    return list(dict.fromkeys([*named, *range(count)]))
 
 
 class HookPair:
@@ -160,28 +179,37 @@ class HookPair:
         rule, out, x, y, x_node, y_node = entry
         if getattr(rule, "singular", None) is not None:
             return  # `is_singular` reads its result
+        order: Sequence[int]
         if y_node is not None:
-            made = (
-                rule,
-                self._packed(out, node),
-                self._packed(x, x_node),
-                self._packed(y, y_node),
-                x_node,
-                y_node,
-            )
+            order = order_of(node, 2)
+            (x, y), out = self._packed_parts(node, order, out, (x, y), (x_node, y_node))
+            made = rule, out, x, y, x_node, y_node
         elif type(x_node) is tuple and hasattr(rule, "pull"):
-            if isinstance(out, Outputs):
-                parts = Outputs(map(self._packed, out, out.slots))
-                parts.slots = out.slots
-                out = parts
-            else:
-                out = self._packed(out, node)
-            made = rule, out, tuple(map(self._packed, x, x_node)), y, x_node, y_node
+            order = order_of(node, len(x))
+            x, out = self._packed_parts(node, order, out, x, x_node)
+            made = rule, out, x, y, x_node, y_node
         else:
             return
         node._entry = made
-        node._packed = _Unpacking
+        node._packed = _Unpacking(order, y_node is not None)
         watch(node)
+
+    def _packed_parts(
+        self,
+        node: Node,
+        order: Sequence[int],
+        out: Value,
+        args: Sequence[Value],
+        nodes: Sequence[Slot],
+    ) -> tuple[tuple[Value, ...], Value]:
+        """The arguments in an order, and then the result, packed."""
+        made = {place: self._packed(args[place], nodes[place]) for place in order}
+        if isinstance(out, Outputs):
+            parts = Outputs(map(self._packed, out, out.slots))
+            parts.slots = out.slots
+        else:
+            parts = self._packed(out, node)
+        return tuple([made[place] for place in range(len(args))]), parts
 
     def _packed(self, value: Value, node: Slot) -> Value:
         if type(value) is not np.ndarray:

@@ -39,7 +39,10 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
     try:
         yield
     except (InputError, ShapeMismatchError) as error:
-        raise arguments(str(error)) from error
+        text = str(error)
+        for word in ("in", "out"):
+            text = text.replace(f"{word}_axes", f"{word}_dims")
+        raise arguments(text) from error
     except (NonFiniteError, OutOfMemoryError):
         raise
     except TapegradError as error:

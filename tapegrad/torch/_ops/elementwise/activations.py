@@ -23,6 +23,8 @@ from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._docstrings.sections import completed, told
 from tapegrad.torch._dtypes import as_numpy, word_of
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.error_node import refuse_node
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import (
@@ -104,6 +106,15 @@ def _apart(trace: Operation, compute: Operation) -> Operation:
     return traced
 
 
+# Functions whose derivative PyTorch computes from the result, which does not tell the sign of x
+# where the slope below 0 is negative, and the parameter that has the slope.
+_SLOPES = {"leaky_relu": "negative_slope", "elu": "alpha", "celu": "alpha"}
+NEGATIVE = (
+    "{}: its derivative in place is computed from the result, which does not tell the sign of the "
+    "argument where the slope is negative. Please call the out-of-place version instead."
+)
+
+
 def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     """An activation that also takes `inplace=`, as the last of its parameters."""
     signature = inspect.signature(compute)
@@ -121,11 +132,14 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
         if not given.pop("inplace", False):
             return call(**given)
         tensor = given.pop("input")
-        if store_result(tensor, call, (), given, node_class(label)):
-            return tensor
-        arrays = {name: as_arrays(value) for name, value in given.items()}
-        sources = [value for value in given.values() if isinstance(value, Tensor)]
-        return write(tensor, lambda array: evaluate(array, **arrays), label, sources)
+        if not store_result(tensor, call, (), given, node_class(label)):
+            arrays = {name: as_arrays(value) for name, value in given.items()}
+            sources = [value for value in given.values() if isinstance(value, Tensor)]
+            write(tensor, lambda array: evaluate(array, **arrays), label, sources)
+        slope = given.get(_SLOPES.get(compute.__name__, ""), 0)
+        if tensor.node is not None and modes.is_logging() and slope < 0:
+            refuse_node(tensor.node, NEGATIVE.format(compute.__name__))
+        return tensor
 
     within.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), last]

@@ -186,6 +186,11 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {len(weight.shape)}D"
         )
+    if not input.shape:
+        raise RuntimeError(
+            "both arguments to linear need to be at least 1D, but they are 0D and "
+            f"{len(weight.shape)}D"
+        )
     lead, count = input.shape[:-1], weight.shape[0]
     rows = input if len(input.shape) == 2 else np.reshape(input, (-1, input.shape[-1]))
     if rows.shape[1] != weight.shape[1]:
@@ -197,6 +202,7 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
         made = np.matmul(rows, flipped(weight))
     else:
         check_expands(bias, (rows.shape[0], count))
+        check_factors(input, weight)
         check_terms(bias, input, weight)
         made = AFFINE.apply(bias, rows, weight)
     return made if len(input.shape) == 2 else np.reshape(made, (*lead, count))

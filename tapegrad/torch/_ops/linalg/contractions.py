@@ -18,7 +18,7 @@ from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
 from tapegrad.torch._rules.blockwise import LARGE
-from tapegrad.torch._rules.pairs import distances_between
+from tapegrad.torch._rules.pairs import distances_between, distances_between_by
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
 
@@ -73,6 +73,11 @@ def _einsum(equation: str, *operands: Value) -> Value:
         arrays = operands[:-1:2]
     for array in arrays[1:]:
         check_scalar_types(arrays[0], array)
+    left, arrow, right = equation.partition("->")
+    if arrow and "..." in left and "..." not in right:  # summed over, which NumPy refuses
+        summed: Any = _einsum
+        made = summed.compute(f"{left}->...{right}", *operands)
+        return np.sum(made, axis=tuple(range(made.ndim - len(right.replace(" ", "")))))
     given = (equation, *operands) if equation else operands
     # NumPy's own sums of products cost several times as much as products of matrices.
     large = len(arrays) > 1 and all(array.dtype.char in "fdFD" for array in arrays)
@@ -386,5 +391,4 @@ def cdist(
         )
     if p == 2 and x1.dtype == x2.dtype and x1.dtype in (np.float32, np.float64):
         return distances_between(x1, x2)
-    apart = np.expand_dims(x1, -2) - np.expand_dims(x2, -3)
-    return np.linalg.norm(apart, p, -1)
+    return distances_between_by(x1, x2, p=float(p))

@@ -148,10 +148,10 @@ class Storage:
         return self.nbytes()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Storage) and self._array is other._array
+        return isinstance(other, Storage) and self.data_ptr() == other.data_ptr()
 
     def __hash__(self) -> int:
-        return id(self._array)
+        return self.data_ptr()
 
 
 class TypedStorage:

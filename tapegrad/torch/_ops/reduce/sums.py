@@ -15,6 +15,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
+from tapegrad._warning import warn
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import as_numpy, word_of
@@ -150,11 +151,17 @@ def _spread(
 ) -> Value:
     """A variance or its root, also where the correction leaves no degrees of freedom."""
     if array.dtype.kind not in "fc":
-        raise RuntimeError(f"{word} only support floating point and complex dtypes")
+        raise RuntimeError(
+            f"{word.removesuffix('_mean')} only support floating point and complex dtypes"
+        )
     degrees = _count(array, axis) - correction
     if degrees > 0:
         reduce = np.std if root else np.var
         return reduce(array, axis=axis, ddof=correction, keepdims=keepdim)
+    warn(
+        f"{word}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+        "reduction factor (input numel divided by output numel)."
+    )
     deviation = np.absolute(
         array - np.sum(array, axis, keepdims=True) / max(_count(array, axis), 1)
     )
@@ -198,7 +205,7 @@ def _declare_spread(word: str, label: str, root: bool) -> None:
     ) -> Value:
         dims, subtracted = _corrected(dim, unbiased, correction)
         axis = axes_of(dims, input.ndim)
-        found = _spread(input, axis, keepdim, subtracted, word, root)
+        found = _spread(input, axis, keepdim, subtracted, f"{word}_mean", root)
         count = _count(input, axis)
         center = np.sum(input, axis, keepdims=keepdim) / input.dtype.type(count)
         return found, center

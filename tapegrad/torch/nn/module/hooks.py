@@ -13,15 +13,18 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tapegrad._core.entry import Outputs, spec_of
 from tapegrad._core.forms import General
-from tapegrad._core.types import Function, Tree
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._warning import warn
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.versions import share_version
-from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array
+from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array, of_value
+from tapegrad.torch._tensor.views import link_view
 
 
 class _Passed(General):
@@ -59,12 +62,19 @@ def passed_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int],
     for place, array in zip(places, made, strict=True):
         tensor = replaced[place] = of_array(array)
         share_version(values[place], tensor)
+        link_view(tensor, values[place], _itself)
+        if tensor._base is not None:
+            tensor._creation_meta = "custom"  # a write would go round the hooks
     node: Node = replaced[places[0]].grad_fn
     rule, parts, *rest = node._entry
     shapes = Outputs(map(spec_of, parts))  # nothing reads the values
     shapes.slots = parts.slots
     node._entry = rule, shapes, *rest
     return tuple(replaced), places, node
+
+
+def _itself(base: Value) -> Value:
+    return base
 
 
 class BackwardWatch:
@@ -76,12 +86,15 @@ class BackwardWatch:
         self.pre_hooks = pre_hooks
         self.results: Sequence[Any] | None = None  # the gradients of the outputs, once known
         self.count = 0  # of arguments
+        self.shapes: list[Any] = []  # of the arguments that are tensors
         self.waits = False  # whether the hooks wait for the gradients of inputs
 
     def around_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments for `forward`, from a node that reports their gradients to the hooks."""
         found, places, node = passed_through(args)
         self.count = len(args)
+        if node is not None:
+            self.shapes = [spec_of(x._value) if isinstance(x, Tensor) else None for x in args]
         if node is not None:
             self.waits = True
             node.register_prehook(lambda grads: self._report(grads, places))
@@ -134,7 +147,11 @@ class BackwardWatch:
     def _report(self, grads: Sequence[Tensor | None], places: list[int]) -> Any:
         if self.results is None:  # no gradient came through the output, as in a second derivative
             return None
-        inputs: Sequence[Any] = _at(grads, places, self.count)
+        inputs: Sequence[Any] = [
+            of_value(np.zeros(spec.shape, spec.dtype)) if grad is None and spec else grad
+            for grad, spec in zip(_at(grads, places, self.count), self.shapes, strict=True)
+        ]
+        inputs = tuple(inputs)
         for hook in self.hooks:
             given = hook(self.module, inputs, self.results)
             if given is not None:

@@ -16,6 +16,7 @@ from tapegrad._core.values import Traced, getitem
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.create.generator import draw_uniform
 from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.linalg.product_checks import check_factors
 from tapegrad.torch._rules.affine import AFFINE
 from tapegrad.torch._rules.recurrent import recurrent
 from tapegrad.torch._rules.recurrent_step import recurrent_step
@@ -191,6 +192,8 @@ def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Ten
         raise RuntimeError(
             f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}"
         )
+    check_factors(input._value, w_ih._value)
+    check_factors(states[0]._value, w_hh._value)
     for place, state in enumerate(states):
         if input.shape[0] != state.shape[0]:
             raise RuntimeError(

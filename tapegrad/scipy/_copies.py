@@ -32,6 +32,8 @@ from tapegrad._core.types import Function
 _SEEN: dict[str, Any] = {}
 _COPIES: dict[str, Any] = {}
 _LOCK = threading.RLock()
+# Functions and classes in copies where these see ours, by SciPy's.
+_REPLACED: dict[Any, Any] = {}
 # Private functions of ours in place of those of the same name in a copy, by the copy's name.
 _IN_PLACE: dict[str, list[Function]] = {}
 # SciPy's names for NumPy's functions, until SciPy 1.17 and since.
@@ -68,10 +70,16 @@ def copy_of(found: Any) -> Any:
     home = getattr(found, "__module__", None)
     if not (isinstance(home, str) and _is_scipys(home) and callable(found)) or _is_error(found):
         return found
-    return getattr(_copy(home), getattr(found, "__name__", ""), found)
+    return getattr(module_copy(home), getattr(found, "__name__", ""), found)
 
 
-def _copy(name: str) -> Any:
+def own_copy(found: Any) -> Any:
+    """The same, also where copies see a function or class of ours instead."""
+    seen = copy_of(found)
+    return _REPLACED.get(found, seen)
+
+
+def module_copy(name: str) -> Any:
     """The copy of a module; that of a compiled one has the same functions."""
     made = _COPIES.get(name)
     if made is not None:
@@ -120,8 +128,10 @@ def _clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
 def _put_ours(made: Any, plain: types.ModuleType) -> None:
     """Errors in a copy are SciPy's, and functions that have derivatives are ours."""
     for function in _IN_PLACE.get(made.__name__, ()):
-        if hasattr(plain, function.__name__):
-            setattr(made, function.__name__, function)
+        name = function.__name__
+        if hasattr(plain, name):
+            _REPLACED[getattr(plain, name)] = getattr(made, name)
+            setattr(made, name, function)
     home = made.__name__
     while not _is_public(home):
         home = home.rpartition(".")[0]
@@ -135,6 +145,7 @@ def _put_ours(made: Any, plain: types.ModuleType) -> None:
         elif getattr(public, name, None) is theirs and not _has_private_keywords(own):
             known = getattr(ours, name, theirs)
             if known is not theirs and _is_known(known):
+                _REPLACED[theirs] = own
                 setattr(made, name, known)
 
 
@@ -185,7 +196,8 @@ def _seen(name: str) -> Any:
     found = _SEEN.get(name)
     if found is None:
         covered = _ours(name) is not None
-        _SEEN[name] = found = _public(importlib.import_module(name)) if covered else _copy(name)
+        plain = importlib.import_module(name)
+        _SEEN[name] = found = _public(plain) if covered else module_copy(name)
     return found
 
 
@@ -209,4 +221,4 @@ def _import(
     return found
 
 
-__all__ = ["BY_COPY", "copy_of", "in_place_of"]
+__all__ = ["BY_COPY", "copy_of", "in_place_of", "module_copy", "own_copy"]

@@ -11,7 +11,7 @@ import scipy.spatial.transform as scipys
 from scipy.spatial.transform import Rotation as Plain
 from scipy_calls import Numbers
 
-from tapegrad import NotDifferentiableError, grad, jacobian, jvp
+from tapegrad import BatchingError, NotDifferentiableError, grad, hessian, jacobian, jvp, vmap
 from tapegrad.scipy.spatial import transform
 from tapegrad.scipy.spatial.transform import Rotation
 from tapegrad.testing import check_grads
@@ -43,6 +43,18 @@ VALUES = [
         lambda R, q, s=s: R.from_euler(s, q[:, :3], degrees=True).as_matrix()
         for s in ("xyz", "ZYX", "zxz")
     ),
+    *(
+        lambda R, q, s=s, d=d: R.from_quat(q).as_euler(s, degrees=d)
+        for s, d in (("xyz", False), ("ZXZ", True))
+    ),
+    lambda R, q: R.from_quat(q[0]).as_davenport(np.eye(3), "e"),
+    lambda R, q: R.from_davenport(np.eye(3)[:2], "i", q[:, :2]).as_matrix(),
+    lambda R, q: R.from_quat(q).mean(weights=q[:, 0] ** 2).as_matrix(),
+    lambda R, q: R.from_quat(q).reduce(R.create_group("O")).as_matrix(),
+    lambda R, q: R.from_quat(q[1]).reduce(None, R.create_group("T"), True)[0].as_matrix(),
+    lambda R, q: R.align_vectors(q[:, :3], V5)[0].as_matrix(),
+    lambda R, q: R.align_vectors(V5, q[:, :3], weights=q[:, 3] ** 2)[1],
+    lambda R, q: R.from_euler("xyz", [q[0, 0], 0.3, q[1, 1]]).as_quat(),
     lambda R, q: R.from_euler("x", q[0, 0]).as_matrix(),
     lambda R, q: R.from_euler("x", q[0, :1]).as_matrix(),
     lambda R, q: R.from_euler("x", q[:, :1]).as_matrix(),
@@ -111,6 +123,12 @@ def error(f):
         lambda v: Rotation.from_rotvec(0.3 * v).as_rotvec(),
         lambda v: Rotation.from_matrix(Rotation.from_rotvec(v).as_matrix()).as_quat(),
         lambda v: (Rotation.from_rotvec(v) * Rotation.from_euler("ZYX", v)).magnitude(),
+        lambda v: (Rotation.from_rotvec(VECTORS) ** v[0, 0]).as_matrix(),
+        lambda v: Rotation.from_rotvec(v).as_euler("ZXZ"),
+        lambda v: Rotation.from_rotvec(v).as_davenport(np.eye(3), "e"),
+        lambda v: Rotation.from_rotvec(v).mean(weights=v[0] ** 2).as_matrix(),
+        lambda v: Rotation.from_rotvec(v).reduce(Rotation.create_group("O")).as_matrix(),
+        lambda v: Rotation.align_vectors(v, VECTORS)[0].as_matrix(),
     ],
 )
 def test_derivatives(function):
@@ -147,22 +165,54 @@ def test_near_no_rotation():
         )
 
 
+def test_near_no_rotation_to_second_order():
+    curved = hessian(lambda v: Rotation.from_rotvec(v).as_quat()[3])(np.zeros(3))
+    np.testing.assert_allclose(curved, -np.eye(3) / 4, atol=1e-15)
+
+
+@pytest.mark.parametrize("sequence", ["xyz", "ZXZ"])
+def test_angles_in_a_gimbal_lock_have_no_derivative(sequence):
+    locked = Plain.from_euler(sequence, [0.3, np.pi / 2 if sequence == "xyz" else 0.0, 0.2])
+
+    def angles(quaternions):
+        return Rotation.from_quat(quaternions).as_euler(sequence)
+
+    both = np.stack([locked.as_quat(), QUATERNIONS[0]])
+    with pytest.warns(RuntimeWarning), pytest.warns(UserWarning, match="Gimbal"):
+        value, change = jvp(angles, (both,), (both,))
+    assert np.isnan(change[0]).all()
+    assert np.isfinite(change[1]).all()
+    with pytest.warns(UserWarning, match="Gimbal"):
+        np.testing.assert_allclose(value, Plain.from_quat(both).as_euler(sequence), atol=1e-7)
+
+
 def test_methods_without_a_derivative():
     rotation = Rotation.from_quat(QUATERNIONS)
-    theirs = Plain.from_quat(QUATERNIONS)
-    np.testing.assert_allclose(rotation.as_euler("xyz"), theirs.as_euler("xyz"))
-    np.testing.assert_allclose(rotation.as_mrp(), theirs.as_mrp())
-    for name in ("as_davenport", "as_euler"):
-        with pytest.raises(NotDifferentiableError, match=name):
-            grad(lambda v, n=name: getattr(Rotation.from_rotvec(v), n)("xyz")[0])(np.ones(3))
+
+    def written(v):
+        rotation[0] = Rotation.from_rotvec(v)
+
+    with pytest.raises(NotDifferentiableError, match="concatenate"):
+        grad(written)(np.ones(3))
+    with pytest.raises(BatchingError, match="reduce"):
+        vmap(lambda q: Rotation.from_quat(q).reduce(rotation).as_quat())(QUATERNIONS)
     with pytest.raises(AttributeError, match="nonsense"):
         rotation.nonsense()
 
 
+def test_under_vmap():
+    for f in (
+        lambda q: Rotation.from_quat(q).apply(VECTORS),
+        lambda q: (Rotation.from_quat(q) ** 0.4 * Plain.from_quat(QUATERNIONS)).as_matrix(),
+        lambda q: Rotation.from_euler("xyz", q[:3]).inv().as_rotvec(),
+    ):
+        np.testing.assert_allclose(vmap(f)(QUATERNIONS), np.stack(list(map(f, QUATERNIONS))))
+
+
 def test_wrong_shapes_are_named():
     for f, match in (
-        (lambda v: Rotation.from_matrix(v * np.eye(2)), "from_matrix"),
-        (lambda v: Rotation.from_euler("xY", v * np.zeros(2)), "from_euler"),
+        (lambda v: Rotation.from_matrix(v * np.eye(2)), r"\(\.\.\., 3, 3\)"),
+        (lambda v: Rotation.from_euler("xY", v * np.zeros(2)), "Expected axes"),
         (lambda v: Rotation.from_rotvec(v * np.zeros(4)), r"\(\.\.\., 3\)"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on, itself, raw_value, shown_value, untraced
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy._mirrored import Mirrored, as_ours, asked, of_plain, raw
 from tapegrad.scipy.interpolate._basis import (
     interpolating,
     not_a_knot,
@@ -23,8 +24,7 @@ from tapegrad.scipy.interpolate._basis import (
     spline_at,
 )
 from tapegrad.scipy.interpolate._cubic import CubicSpline
-from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, asked, raw
-from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, within_period
+from tapegrad.scipy.interpolate._pieces import as_float, beside, within_period
 
 
 class BSpline(Mirrored, scipy.interpolate.BSpline):
@@ -75,13 +75,8 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
     _differentiable = ("t", "c")
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
-        if is_plain(t, c):
-            super().__init__(t, c, k, extrapolate, axis)
-            return
+        self._check(t, c, k, extrapolate, axis)
         t, c = as_float(t), as_float(c)
-        plain = raw(t, c)
-        if plain is not None:
-            self._theirs(*plain, k, extrapolate, axis)
         axis = axis % c.ndim
         if extrapolate != "periodic":
             extrapolate = bool(extrapolate)
@@ -111,8 +106,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         BSpline
             The spline.
         """
-        if is_plain(t, c):
-            return super().construct_fast(t, c, k, extrapolate, axis)
         made = object.__new__(cls)
         made._keep(t=t, c=c, k=k, extrapolate=extrapolate, axis=axis)
         return made
@@ -123,8 +116,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
-        if self._is_plain(x):
-            return super().__call__(x, nu, extrapolate)
         x = as_float(x)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         first, last = self.t[self.k], self.t[self._count]
@@ -152,8 +143,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         BSpline
             The derivative.
         """
-        if self._is_plain():
-            return super().derivative(nu)
         t, c, k = splder(self.tck, nu)
         return self.construct_fast(t, c, k, self.extrapolate, self.axis)
 
@@ -170,8 +159,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         BSpline
             The integral.
         """
-        if self._is_plain():
-            return super().antiderivative(nu)
         t, c, k = splantider(self.tck, nu)
         extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
         return self.construct_fast(t, c, k, extrapolate, self.axis)
@@ -191,8 +178,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         array
             The integral, of the shape of a value.
         """
-        if self._is_plain(a, b):
-            return super().integrate(a, b, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         a, b = as_float(a), as_float(b)
         first, last = self.t[self.k], self.t[self._count]
@@ -227,8 +212,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         BSpline
             One basis function, of degree k.
         """
-        if is_plain(t):
-            return super().basis_element(t, extrapolate)
         t = as_float(t)
         k = len(t) - 2
         low, high = t[:1], t[-1:]
@@ -262,12 +245,10 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         NotDifferentiableError
             Of traced points or knots.
         """
-        if not is_plain(x, t):
-            raise NotDifferentiableError(
-                "scipy.interpolate.BSpline.design_matrix: a sparse matrix of traced elements is "
-                "not made. Call the BSpline of np.eye(len(t) - k - 1) at the points instead."
-            )
-        return super().design_matrix(x, t, k, extrapolate)
+        raise NotDifferentiableError(
+            "scipy.interpolate.BSpline.design_matrix: a sparse matrix of traced elements is "
+            "not made. Call the BSpline of np.eye(len(t) - k - 1) at the points instead."
+        )
 
     def insert_knot(self, x: Any, m: int = 1) -> Any:
         """Return the same spline with another knot (Boehm's algorithm).
@@ -284,8 +265,6 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         BSpline
             The spline.
         """
-        if self._is_plain(x):
-            return super().insert_knot(x, m)
         return insert(x, self, m, self.extrapolate == "periodic")
 
     @classmethod
@@ -309,7 +288,7 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
         NotImplementedError
             Of other objects.
         """
-        if not isinstance(pp, CubicSpline) or pp._is_plain():
+        if not isinstance(pp, CubicSpline):
             return super().from_power_basis(pp, bc_type)
         x, y = pp.x, np.concatenate([pp.c[-1], pp(pp.x[-1:])])
         if bc_type == "periodic":
@@ -339,6 +318,7 @@ def _kept(t: Value, c: Value, k: int) -> Any:
     return c[: t.shape[0] - k - 1]
 
 
+@of_plain(scipy.interpolate.splder)
 def splder(tck: Any, n: int = 1) -> Any:
     """Return the derivative of a spline, as SciPy's splder, differentiably by the spline.
 
@@ -370,8 +350,6 @@ def splder(tck: Any, n: int = 1) -> Any:
     array(2.)
     """
     t, c, k = _parts(tck)
-    if is_plain(t, c):
-        return _as_given(scipy.interpolate.splder(tck, n), tck)
     if n < 0:
         return splantider(tck, -n)
     if n > k:
@@ -390,6 +368,7 @@ def splder(tck: Any, n: int = 1) -> Any:
     return _as_given((t, c, k), tck)
 
 
+@of_plain(scipy.interpolate.splantider)
 def splantider(tck: Any, n: int = 1) -> Any:
     """Return the integral of a spline, as SciPy's splantider, differentiably by the spline.
 
@@ -416,8 +395,6 @@ def splantider(tck: Any, n: int = 1) -> Any:
     array(1.)
     """
     t, c, k = _parts(tck)
-    if is_plain(t, c):
-        return _as_given(scipy.interpolate.splantider(tck, n), tck)
     if n < 0:
         return splder(tck, -n)
     t, c = as_float(t), as_float(c)
@@ -441,6 +418,7 @@ def _as_given(found: Any, tck: Any) -> Any:
     return BSpline.construct_fast(t, c, k, tck.extrapolate, tck.axis)
 
 
+@of_plain(scipy.interpolate.splev)
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """Evaluate a spline at points, as SciPy's splev, differentiably by all of them.
 
@@ -474,10 +452,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     3.0
     """
     t, c, k = _parts(tck)
-    several = isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0
-    if is_plain(x, t, *c) if several else is_plain(x, t, c):
-        return scipy.interpolate.splev(x, tck, der, ext)
-    if several:
+    if isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0:
         return [splev(x, (t, one, k), der, ext) for one in c]
     x, t, c = as_float(x), as_float(t), as_float(c)
     if not 0 <= der <= k:
@@ -493,6 +468,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     return np.where(beside(outside, c.ndim - 1), 0.0, out) if ext == 1 else out
 
 
+@of_plain(scipy.interpolate.splint)
 def splint(a: Any, b: Any, tck: Any, full_output: Any = 0) -> Any:
     """Integrate a spline, as SciPy's splint, differentiably by all arguments.
 
@@ -520,12 +496,11 @@ def splint(a: Any, b: Any, tck: Any, full_output: Any = 0) -> Any:
     1.0
     """
     t, c, k = _parts(tck)
-    if is_plain(a, b, t, c):
-        return scipy.interpolate.splint(a, b, tck, full_output)
     spline = BSpline.construct_fast(as_float(t), as_float(c), k, False)
     return spline.integrate(a, b)
 
 
+@of_plain(scipy.interpolate.spalde)
 def spalde(x: Any, tck: Any) -> Any:
     """Return all derivatives of a spline at points, as SciPy's spalde, differentiably by both.
 
@@ -551,13 +526,12 @@ def spalde(x: Any, tck: Any) -> Any:
     True
     """
     t, c, k = _parts(tck)
-    if is_plain(x, t, c):
-        return scipy.interpolate.spalde(x, tck)
     x = as_float(x)
     out = np.stack([splev(x, tck, nu) for nu in range(k + 1)], axis=-1)
     return list(out) if x.ndim else out
 
 
+@of_plain(scipy.interpolate.sproot)
 def sproot(tck: Any, mest: int = 10) -> Any:
     """Return the roots of a cubic spline, as SciPy's sproot, which move with it.
 
@@ -588,8 +562,6 @@ def sproot(tck: Any, mest: int = 10) -> Any:
     True
     """
     t, c, k = _parts(tck)
-    if is_plain(t, c):
-        return scipy.interpolate.sproot(tck, mest)
     plain = asked(as_float(t), as_float(c))
     if plain is None or k != 3:
         raise ValueError("sproot works only for cubic (k=3) splines, outside of vmap")
@@ -600,6 +572,7 @@ def sproot(tck: Any, mest: int = 10) -> Any:
     return roots
 
 
+@of_plain(scipy.interpolate.insert)
 def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
     """Return the same spline with another knot, as SciPy's insert, differentiably by both.
 
@@ -636,8 +609,6 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
     array([0. , 0. , 0.5, 1. , 1. ])
     """
     t, c, k = _parts(tck)
-    if is_plain(x, t, c):
-        return _as_given(scipy.interpolate.insert(x, tck, m, per), tck)
     if per or raw(as_float(t), as_float(x)) is None:
         raise NotDifferentiableError(
             "scipy.interpolate.insert: not differentiable with per=True, nor under vmap."

@@ -9,11 +9,10 @@ import scipy.interpolate
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
-from tapegrad.scipy.interpolate._mirrored import raw
+from tapegrad.scipy._mirrored import of_plain
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
-    is_plain,
     tridiagonal,
 )
 from tapegrad.scipy.interpolate._polynomials import PPoly
@@ -53,20 +52,11 @@ class CubicHermiteSpline(PPoly, scipy.interpolate.CubicHermiteSpline):
     _theirs = scipy.interpolate.CubicHermiteSpline
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        if is_plain(x, y, dydx):
-            self._theirs.__init__(self, x, y, dydx, axis, extrapolate)
-            return
         x, y, dydx = as_float(x), as_float(y), as_float(dydx)
         self._check(x, y, dydx, axis=axis)
         axis = axis % y.ndim
         slopes = np.moveaxis(dydx, axis, 0)
         self._by_slopes(x, np.moveaxis(y, axis, 0), slopes, axis, extrapolate)
-
-    def _check(self, *arrays: Value, **options: Any) -> None:
-        """Raise what SciPy raises of such arguments."""
-        plain = raw(*arrays)
-        if plain is not None:
-            self._theirs(*plain, **options)
 
     def _by_slopes(self, x: Value, y: Value, s: Value, axis: int, extrapolate: Any) -> None:
         h = beside(x[1:] - x[:-1], y.ndim - 1)
@@ -115,9 +105,6 @@ class PchipInterpolator(CubicHermiteSpline, scipy.interpolate.PchipInterpolator)
     _theirs = scipy.interpolate.PchipInterpolator
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        if is_plain(x, y):
-            self._theirs.__init__(self, x, y, axis, extrapolate)
-            return
         x, y = as_float(x), as_float(y)
         self._check(x, y, axis=axis)
         axis = axis % y.ndim
@@ -196,10 +183,6 @@ class Akima1DInterpolator(CubicHermiteSpline, scipy.interpolate.Akima1DInterpola
     def __init__(
         self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
     ) -> None:
-        if is_plain(x, y):
-            options = {"method": method, "extrapolate": extrapolate}
-            self._theirs.__init__(self, x, y, axis, **options)
-            return
         x, y = as_float(x), as_float(y)
         if method not in {"akima", "makima"}:
             raise NotImplementedError(f"`method`={method} is unsupported.")
@@ -291,13 +274,8 @@ class CubicSpline(CubicHermiteSpline, scipy.interpolate.CubicSpline):
     def __init__(
         self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
     ) -> None:
-        if is_plain(x, y, bc_type):
-            self._theirs.__init__(self, x, y, axis, bc_type, extrapolate)
-            return
+        self._check(x, y, axis, bc_type, extrapolate)
         x, y = as_float(x), as_float(y)
-        plain = raw(x, y, bc_type)
-        if plain is not None:
-            self._theirs(*plain[:2], axis, plain[2], extrapolate)
         axis = axis % y.ndim
         y = np.moveaxis(y, axis, 0)
         pair = _conditions(bc_type, y.shape[1:])
@@ -376,6 +354,7 @@ def _periodic_slopes(d: Value, h: Value, m: Value, middle: Value, right: Value) 
     return np.concatenate([body, s[None], body[:1]])
 
 
+@of_plain(scipy.interpolate.pchip_interpolate)
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """Evaluate a PchipInterpolator, as SciPy's pchip_interpolate, with derivatives.
 
@@ -410,8 +389,6 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
     >>> tapegrad.grad(lambda yi: pchip_interpolate(xi, yi, 1.0))(xi**2).tolist()
     [0.0, 1.0, 0.0]
     """
-    if is_plain(xi, yi, x):
-        return scipy.interpolate.pchip_interpolate(xi, yi, x, der, axis)
     p = PchipInterpolator(xi, yi, axis=axis)
     if np.ndim(der) == 0:
         return p(x, der)

@@ -14,15 +14,14 @@ import scipy.interpolate
 from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy._mirrored import of_plain, raw
 from tapegrad.scipy.interpolate._basis import interpolating, not_a_knot
 from tapegrad.scipy.interpolate._bsplines import (
     BSpline,
 )
 from tapegrad.scipy.interpolate._fits import make_lsq_spline
-from tapegrad.scipy.interpolate._mirrored import as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
-    is_plain,
 )
 
 
@@ -53,6 +52,7 @@ def spline_through(x: Value, y: Value, w: Any, ends: Any, k: int, inner: Any) ->
     return t, make_lsq_spline(x, y, t, k, w).c
 
 
+@of_plain(scipy.interpolate.splrep)
 def splrep(
     x: Any,
     y: Any,
@@ -120,8 +120,6 @@ def splrep(
     >>> bool(np.isclose(by_values @ x**2, 6.25))
     True
     """
-    if is_plain(x, y, w, xb, xe, t):
-        return scipy.interpolate.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
     if full_output or per or task == 1:
         raise NotDifferentiableError(
             "scipy.interpolate.splrep: not differentiable with full_output, per or task=1. Take "
@@ -139,6 +137,7 @@ def splrep(
     return t, np.concatenate([c, np.zeros(k + 1)]), k
 
 
+@of_plain(scipy.interpolate.splprep)
 def splprep(
     x: Any,
     w: Any = None,
@@ -197,8 +196,6 @@ def splprep(
     >>> bool(np.isclose(tapegrad.grad(curve)(u) @ u**2, 6.25))
     True
     """
-    if is_plain(*x, w, u, t):
-        return scipy.interpolate.splprep(x, w, u, ub, ue, k, task, s, t, **options)
     if task or options.get("per") or options.get("full_output"):
         raise NotDifferentiableError(
             "scipy.interpolate.splprep: not differentiable with task, per or full_output."
@@ -220,6 +217,7 @@ def _chords(points: Value) -> Any:
     return np.concatenate([np.zeros(1), lengths / lengths[-1]])
 
 
+@of_plain(scipy.interpolate.make_splrep)
 def make_splrep(
     x: Any,
     y: Any,
@@ -275,10 +273,6 @@ def make_splrep(
     >>> bool(np.isclose(by_values @ x**2, 6.25))
     True
     """
-    if is_plain(x, y, w, xb, xe, t):
-        return as_ours(
-            scipy.interpolate.make_splrep(x, y, w=w, xb=xb, xe=xe, k=k, s=s, t=t, **options)
-        )
     if options.get("bc_type") == "periodic":
         raise NotDifferentiableError(
             "scipy.interpolate.make_splrep: not differentiable where periodic. Take "
@@ -291,6 +285,7 @@ def make_splrep(
     return BSpline.construct_fast(t, c, k)
 
 
+@of_plain(scipy.interpolate.make_splprep)
 def make_splprep(
     x: Any,
     *,
@@ -344,11 +339,6 @@ def make_splprep(
     >>> bool(np.isclose(tapegrad.grad(curve)(u) @ u**2, 6.25))
     True
     """
-    if is_plain(*x, w, u, ub, ue, t):
-        found, u = scipy.interpolate.make_splprep(
-            x, w=w, u=u, ub=ub, ue=ue, k=k, s=s, t=t, **options
-        )
-        return as_ours(found), u
     if s or t is not None or options.get("bc_type") == "periodic":
         refuse_smoothing("make_splprep")
     points = np.stack([as_float(one) for one in x], axis=-1)

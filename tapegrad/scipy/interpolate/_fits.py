@@ -12,6 +12,7 @@ import scipy.interpolate
 
 from tapegrad._core.types import Value
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy._mirrored import of_plain, raw
 from tapegrad.scipy.interpolate._basis import (
     basis_at,
     interpolating,
@@ -20,8 +21,7 @@ from tapegrad.scipy.interpolate._basis import (
     repeated,
 )
 from tapegrad.scipy.interpolate._bsplines import BSpline
-from tapegrad.scipy.interpolate._mirrored import as_ours, raw
-from tapegrad.scipy.interpolate._pieces import as_float, banded, beside, is_plain, put, rows
+from tapegrad.scipy.interpolate._pieces import as_float, banded, beside, put, rows
 
 
 def _conditions(bc: Any, shape: tuple[int, ...]) -> list[tuple[int, Any]]:
@@ -35,6 +35,7 @@ def _conditions(bc: Any, shape: tuple[int, ...]) -> list[tuple[int, Any]]:
     return [(order, as_float(value)) for order, value in bc]
 
 
+@of_plain(scipy.interpolate.make_interp_spline)
 def make_interp_spline(
     x: Any,
     y: Any,
@@ -80,10 +81,6 @@ def make_interp_spline(
     >>> bool(np.isclose(np.sum(total * x**2), 1.44))
     True
     """
-    if is_plain(x, y, t, bc_type):
-        return as_ours(
-            scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
-        )
     x, y = as_float(x), as_float(y)
     t = None if t is None else as_float(t)
     plain = raw(x, y, t, bc_type)
@@ -105,6 +102,7 @@ def make_interp_spline(
     return BSpline.construct_fast(t, interpolating(x, y, t, k, left, right), k, axis=axis)
 
 
+@of_plain(scipy.interpolate.make_lsq_spline)
 def make_lsq_spline(
     x: Any,
     y: Any,
@@ -151,10 +149,6 @@ def make_lsq_spline(
     >>> bool(np.allclose(by_values, 1 / 9))
     True
     """
-    if is_plain(x, y, t, w):
-        return as_ours(
-            scipy.interpolate.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
-        )
     x, y, t = as_float(x), as_float(y), as_float(t)
     w = np.ones(x.shape[0]) if w is None else as_float(w)
     given = raw(x, y, t, w)
@@ -193,6 +187,7 @@ def _least_squares(x: Value, y: Value, t: Value, k: int, w: Value, found: Any) -
     return np.reshape(c, (count, *y.shape[1:]))
 
 
+@of_plain(scipy.interpolate.make_smoothing_spline)
 def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
     """Fit a smoothing spline, as SciPy's make_smoothing_spline, with derivatives.
 
@@ -234,9 +229,6 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     >>> bool(np.isclose(by_values @ x, 3.5))
     True
     """
-    if is_plain(x, y, w, lam):
-        options = {} if axis == 0 else {"axis": axis}
-        return as_ours(scipy.interpolate.make_smoothing_spline(x, y, w, lam, **options))
     if lam is None:
         raise NotDifferentiableError(
             "scipy.interpolate.make_smoothing_spline: lam=None chooses lam by the values, and has "

@@ -17,14 +17,13 @@ from tapegrad import primitive
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on, itself, untraced
 from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy._mirrored import Mirrored, is_plain, of_plain, raw
 from tapegrad.scipy.interpolate._basis import not_a_knot
 from tapegrad.scipy.interpolate._cubic import pchip_slopes
-from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
     horner,
-    is_plain,
     places,
     rows,
 )
@@ -96,6 +95,7 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
 
     _theirs = scipy.interpolate.RegularGridInterpolator
     _differentiable = ("grid", "values", "fill_value")
+    _asking = ("__init__",)
 
     def __init__(
         self,
@@ -114,11 +114,9 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
             super().__init__(points, values, method, bounds_error, given[0], **options)
             self.fill_value = fill_value
             return
+        self._check(points, values, method, bounds_error, fill_value, **options)
         grid = [as_float(x) for x in points]
         values = as_float(values)
-        plain = raw(*grid, values, fill_value)
-        if plain is not None:
-            self._theirs(plain[:-2], plain[-2], method, bounds_error, plain[-1], **options)
         for i, x in enumerate(grid):
             falls = branch_on(itself, untraced(x[0]) > untraced(x[-1]))
             if np.reshape(falls, -1)[0]:
@@ -129,12 +127,9 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
 
     def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> NDArray[Any]:
         """Values at points (..., ndim), or a tuple of arrays; `nu`: derivatives of splines."""
-        given = xi if isinstance(xi, tuple) else (xi,)
-        if self._is_plain(*given):
-            return super().__call__(xi, method, nu=nu)
         ndim = len(self.grid)
         xi = coordinates(xi, ndim)
-        self._check(xi, method, nu)
+        self._check_points(xi, method, nu)
         method = self.method if method is None else method
         points = np.reshape(xi, (-1, ndim))
         out = self._at(points, method, nu)
@@ -150,7 +145,7 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
         out = np.where(beside(missing, rank), np.nan, out)
         return np.reshape(out, (*xi.shape[:-1], *self.values.shape[ndim:]))
 
-    def _check(self, xi: Value, method: str | None, nu: Any) -> None:
+    def _check_points(self, xi: Value, method: str | None, nu: Any) -> None:
         plain = raw(*self.grid, self.values, xi)
         if plain is not None:
             *grid, values, xi = plain
@@ -232,6 +227,7 @@ class RegularGridInterpolator(Mirrored, scipy.interpolate.RegularGridInterpolato
         return values
 
 
+@of_plain(scipy.interpolate.interpn)
 def interpn(
     points: Any,
     values: Any,
@@ -275,9 +271,6 @@ def interpn(
     >>> tapegrad.grad(lambda x: interpn(grid, values, x)[0])(np.array([1.5, 0.5]))
     array([4., 1.])
     """
-    given = xi if isinstance(xi, tuple) else (xi,)
-    if is_plain(*points, values, *given, fill_value):
-        return scipy.interpolate.interpn(points, values, xi, method, bounds_error, fill_value)
     if method != "splinef2d":
         return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
     xi = coordinates(xi, 2)

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import lift, raw_value, untraced
+from tapegrad.scipy._mirrored import Mirrored, as_ours, is_plain, raw
 from tapegrad.scipy.interpolate._fits import make_interp_spline
-from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
-    is_plain,
     places,
     rows,
 )
@@ -65,6 +64,7 @@ class interp1d(Mirrored, scipy.interpolate.interp1d):
 
     _theirs = scipy.interpolate.interp1d
     _differentiable = ("x", "y", "_y", "_spline", "fill_value")
+    _asking = ("__init__",)
 
     def __init__(
         self,
@@ -89,10 +89,8 @@ class interp1d(Mirrored, scipy.interpolate.interp1d):
                 super().__init__(x, y, kind, axis, copy, fill_value=fill, **options)
                 self.fill_value = fill_value
                 return
+        self._check(x, y, kind, axis, **options)
         x, y = as_float(x), as_float(y)
-        plain = raw(x, y)
-        if plain is not None:
-            self._theirs(*plain, kind, axis, **options)
         self.axis = axis % y.ndim
         y = np.moveaxis(y, axis, 0)
         if not assume_sorted:
@@ -111,8 +109,6 @@ class interp1d(Mirrored, scipy.interpolate.interp1d):
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
-        if self._is_plain(x):
-            return super().__call__(x)
         x, shape = as_float(x), self._y_extra_shape
         points = np.reshape(x, (-1,))
         out = np.reshape(self._at(points), (*points.shape, *shape))

@@ -15,23 +15,9 @@ from scipy.linalg import solve_banded
 
 from tapegrad._core.forms import general
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import in_trace, innermost, is_mapped, lift, untraced
+from tapegrad._core.values import in_trace, innermost, lift, untraced
 from tapegrad._transforms.primitives import primitive
 from tapegrad.rules.interpolation import ADD_AT_POSITIONS, PLACES, TAKE_POSITIONS
-
-
-def is_plain(*values: Any) -> bool:
-    """Whether no value, also in lists and tuples, is in a trace."""
-    return innermost(values) is None
-
-
-def holds_mapped(value: Any) -> bool:
-    """Whether a vmap maps over a value, at any depth."""
-    while in_trace(value):
-        if is_mapped(value):
-            return True
-        value = value._value
-    return False
 
 
 def as_float(x: Any) -> Any:
@@ -247,10 +233,8 @@ __all__ = [
     "between",
     "differentiated",
     "evaluated",
-    "holds_mapped",
     "horner",
     "integrated",
-    "is_plain",
     "places",
     "put",
     "rows",

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import lift, raw_value, untraced
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy._mirrored import Mirrored, asked, is_plain, of_plain, raw
 from tapegrad.scipy._questions import agreed
-from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
-from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, places, rows
+from tapegrad.scipy.interpolate._pieces import as_float, beside, places, rows
 
 
 class _OnAxis(Mirrored):
@@ -60,13 +60,8 @@ class KroghInterpolator(_OnAxis, scipy.interpolate.KroghInterpolator):
     _differentiable = ("xi", "c")
 
     def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
-        if is_plain(xi, yi):
-            super().__init__(xi, yi, axis)
-            return
+        self._check(xi, yi, axis)
         xi, yi = as_float(xi), as_float(yi)
-        plain = raw(xi, yi)
-        if plain is not None:
-            self._theirs(*plain, axis)
         self.xi = xi
         _set_values(self, yi, axis)
         c = _differences(xi, self.yi)
@@ -74,7 +69,7 @@ class KroghInterpolator(_OnAxis, scipy.interpolate.KroghInterpolator):
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
-        return super().__call__(x) if self._is_plain(x) else self.derivative(x, 0)
+        return self.derivative(x, 0)
 
     def derivatives(self, x: Any, der: Any = None) -> Any:
         """Return the value and derivatives at points.
@@ -91,8 +86,6 @@ class KroghInterpolator(_OnAxis, scipy.interpolate.KroghInterpolator):
         array
             Along a new first axis the value, the first derivative and so on.
         """
-        if self._is_plain(x):
-            return super().derivatives(x, der)
         x = as_float(x)
         count = self.xi.shape[0] if der is None else der if np.ndim(der) == 0 else max(der) + 1
         out = np.stack(self._at(x, int(count)))
@@ -113,8 +106,6 @@ class KroghInterpolator(_OnAxis, scipy.interpolate.KroghInterpolator):
         array
             The derivative.
         """
-        if self._is_plain(x):
-            return super().derivative(x, der)
         x = as_float(x)
         return self._placed(self._at(x, der + 1)[der], x, self._y_axis)
 
@@ -168,6 +159,7 @@ def _differences(x: Value, y: Value) -> Any:
     return np.stack(out)
 
 
+@of_plain(scipy.interpolate.krogh_interpolate)
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """Evaluate the polynomial through points, as SciPy's krogh_interpolate, with derivatives.
 
@@ -202,8 +194,6 @@ def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
     >>> by_values(np.array([1.0, 3.0]))
     array([0.75, 0.25])
     """
-    if is_plain(xi, yi, x):
-        return scipy.interpolate.krogh_interpolate(xi, yi, x, der, axis)
     p = KroghInterpolator(xi, yi, axis)
     if np.ndim(der) == 0:
         return p(x) if der == 0 else p.derivative(x, der)
@@ -279,17 +269,12 @@ class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator
     def __init__(
         self, xi: Any, yi: Any = None, axis: int = 0, *, wi: Any = None, **options: Any
     ) -> None:
-        if is_plain(xi, yi, wi):
-            super().__init__(xi, yi, axis, wi=wi, **options)
-            return
         if yi is None:
             raise NotDifferentiableError(
                 "scipy.interpolate.BarycentricInterpolator: give yi with xi where one is traced."
             )
+        self._check(xi, yi, axis)
         xi, yi = as_float(xi), as_float(yi)
-        plain = raw(xi, yi)
-        if plain is not None:
-            self._theirs(*plain, axis)
         self.xi = xi
         _set_values(self, yi, axis)
         self._diff_cij = self._diff_baryint = None
@@ -305,10 +290,7 @@ class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator
         axis : int, optional
             The axis of yi along which xi varies; that of before by default.
         """
-        if is_plain(yi, self.xi):
-            super().set_yi(yi, axis)
-        else:
-            _set_values(self, as_float(yi), self._y_axis if axis is None else axis)
+        _set_values(self, as_float(yi), self._y_axis if axis is None else axis)
 
     def add_xi(self, xi: Any, yi: Any = None) -> None:
         """Add nodes.
@@ -320,9 +302,6 @@ class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator
         yi : array_like, optional
             Their values.
         """
-        if self._is_plain(xi, yi):
-            super().add_xi(xi, yi)
-            return
         self.xi = np.concatenate([self.xi, as_float(xi)])
         self.n, self.wi = self.xi.shape[0], _weights(self.xi)
         self._diff_cij = self._diff_baryint = None
@@ -332,8 +311,6 @@ class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
-        if self._is_plain(x):
-            return super().__call__(x)
         x = as_float(x)
         return self._placed(barycentric_at(x, self.xi, self.wi, self._y), x, self._y_axis)
 
@@ -356,8 +333,6 @@ class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator
         array
             The derivative.
         """
-        if self._is_plain(x):
-            return super().derivative(x, der)
         x = as_float(x)
         krogh = KroghInterpolator(self.xi, self._y)
         return self._placed(krogh.derivative(x, der), x, self._y_axis)
@@ -377,8 +352,6 @@ class BarycentricInterpolator(_OnAxis, scipy.interpolate.BarycentricInterpolator
         array
             Along a new first axis the value, the first derivative and so on.
         """
-        if self._is_plain(x):
-            return super().derivatives(x, der)
         krogh = KroghInterpolator(self.xi, self._y)
         x = as_float(x)
         return self._placed(krogh.derivatives(x, der), x, self._y_axis, 1)
@@ -391,6 +364,7 @@ def _weights(nodes: Value) -> Any:
     return 1 / np.prod(apart * (4 / width), axis=-1)
 
 
+@of_plain(scipy.interpolate.barycentric_interpolate)
 def barycentric_interpolate(
     xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, **options: Any
 ) -> Any:
@@ -429,8 +403,6 @@ def barycentric_interpolate(
     >>> by_values(np.array([1.0, 3.0]))
     array([0.75, 0.25])
     """
-    if is_plain(xi, yi, x):
-        return scipy.interpolate.barycentric_interpolate(xi, yi, x, axis, der=der, **options)
     p = BarycentricInterpolator(xi, yi, axis)
     if np.ndim(der) == 0:
         return p(x) if der == 0 else p.derivative(x, der)
@@ -444,8 +416,6 @@ class _Rational(_OnAxis, scipy.interpolate.AAA.__base__):
 
     def __call__(self, z: Any) -> NDArray[Any]:
         """Values at points."""
-        if self._is_plain(z):
-            return super().__call__(z)
         z, nodes = as_float(z), self._support_points
         if z.dtype.kind == "c" or np.any(np.imag(raw_value(nodes))):
             raise NotDifferentiableError(
@@ -489,13 +459,8 @@ class FloaterHormannInterpolator(_Rational, scipy.interpolate.FloaterHormannInte
     _theirs = scipy.interpolate.FloaterHormannInterpolator
 
     def __init__(self, points: Any, values: Any, *, d: int = 3, **options: Any) -> None:
-        if is_plain(points, values):
-            super().__init__(points, values, d=d, **options)
-            return
+        self._check(points, values, d=d, **options)
         nodes, y = as_float(points), as_float(values)
-        plain = raw(nodes, y)
-        if plain is not None:
-            self._theirs(*plain, d=d, **options)
         self._axis = options.get("axis", 0) % y.ndim
         y = np.moveaxis(y, self._axis, 0)
         order = np.argsort(untraced(nodes))
@@ -551,14 +516,13 @@ class AAA(_Rational, scipy.interpolate.AAA):
     _theirs = scipy.interpolate.AAA
 
     def __init__(self, x: Any, y: Any, **options: Any) -> None:
-        if not is_plain(x, y):
-            raise NotDifferentiableError(
-                "scipy.interpolate.AAA: the support points depend on the data and jump with them, "
-                "so it has no derivative by them. Take FloaterHormannInterpolator."
-            )
-        super().__init__(x, y, **options)
+        raise NotDifferentiableError(
+            "scipy.interpolate.AAA: the support points depend on the data and jump with them, "
+            "so it has no derivative by them. Take FloaterHormannInterpolator."
+        )
 
 
+@of_plain(scipy.interpolate.lagrange)
 def lagrange(x: Any, w: Any) -> Any:
     """Return the polynomial through points, as SciPy's lagrange, differentiable by both arguments.
 
@@ -580,8 +544,6 @@ def lagrange(x: Any, w: Any) -> Any:
     >>> tapegrad.grad(lambda w: lagrange(np.array([0.0, 2.0]), w)(0.5))(np.array([1.0, 3.0]))
     array([0.75, 0.25])
     """
-    if is_plain(x, w):
-        return scipy.interpolate.lagrange(x, w)
     x, w = as_float(x), as_float(w)
     c = _differences(x, w)
     n = x.shape[0]
@@ -593,6 +555,7 @@ def lagrange(x: Any, w: Any) -> Any:
     return np.poly1d(total)
 
 
+@of_plain(scipy.interpolate.pade)
 def pade(an: Any, m: int, n: Any = None) -> Any:
     """Return a rational approximation of a power series, as SciPy's pade, differentiable by it.
 
@@ -620,8 +583,6 @@ def pade(an: Any, m: int, n: Any = None) -> Any:
     >>> at_one([1.0, 1.0, 0.25]), tapegrad.grad(at_one)(np.array([1.0, 1.0, 0.25]))[0]
     (np.float64(2.3333333333333335), np.float64(1.0))
     """
-    if is_plain(an):
-        return scipy.interpolate.pade(an, m, n)
     an = as_float(an)
     plain = raw(an)
     if plain is not None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on, itself, shown_value, untraced
 from tapegrad._errors import BatchingError, InputError, message
+from tapegrad.scipy._mirrored import Mirrored, asked, raw
 from tapegrad.scipy.interpolate._basis import spline_at
-from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
@@ -21,7 +21,6 @@ from tapegrad.scipy.interpolate._pieces import (
     differentiated,
     evaluated,
     integrated,
-    is_plain,
     rows,
 )
 
@@ -34,13 +33,8 @@ class _Piecewise(Mirrored, _Base):
     _differentiable = ("c", "x")
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
-        if is_plain(c, x):
-            super().__init__(c, x, extrapolate, axis)
-            return
+        self._check(c, x, extrapolate, axis)
         c, x = as_float(c), as_float(x)
-        plain = raw(c, x)
-        if plain is not None:
-            self._theirs(*plain, extrapolate, axis)  # raises what SciPy raises
         axis = axis % (c.ndim - 1)
         if axis != 0:
             c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0)
@@ -68,8 +62,6 @@ class _Piecewise(Mirrored, _Base):
         object
             Of this class.
         """
-        if is_plain(c, x):
-            return super().construct_fast(c, x, extrapolate, axis)
         made = object.__new__(cls)
         extrapolate = True if extrapolate is None else extrapolate
         made._keep(c=c, x=x, extrapolate=extrapolate, axis=axis)
@@ -83,8 +75,6 @@ class _Piecewise(Mirrored, _Base):
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
-        if self._is_plain(x):
-            return super().__call__(x, nu, extrapolate)
         x = as_float(x)
         out = self._at(x, nu, self._asked(extrapolate))
         if self.axis != 0:
@@ -114,9 +104,6 @@ class _Piecewise(Mirrored, _Base):
         BatchingError
             Under vmap.
         """
-        if self._is_plain(c, x):
-            super().extend(c, x)
-            return
         c, x = as_float(c), as_float(x)
         if x.size == 0 and c.size == 0:
             return
@@ -204,8 +191,6 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
         PPoly
             The derivative.
         """
-        if self._is_plain():
-            return super().derivative(nu)
         if nu < 0:
             return self.antiderivative(-nu)
         c = differentiated(self.c, nu)
@@ -224,8 +209,6 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
         PPoly
             The integral.
         """
-        if self._is_plain():
-            return super().antiderivative(nu)
         if nu <= 0:
             return self.derivative(-nu)
         c = self.c
@@ -249,8 +232,6 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
         array
             The integral, of the shape of a value.
         """
-        if self._is_plain(a, b):
-            return super().integrate(a, b, extrapolate)
         limits = as_float(a), as_float(b)
         extrapolate = self._asked(extrapolate)
         return between(self.c, self.x, *limits, extrapolate, down=self._descends())
@@ -281,8 +262,6 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
         InputError
             Of several functions, and under vmap.
         """
-        if self._is_plain(y):
-            return super().solve(y, discontinuity, extrapolate)
         given = asked(self.c, self.x, y)
         if given is None or self.c.ndim != 2:
             raise InputError(
@@ -351,8 +330,6 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
             extrapolate = tck.extrapolate if extrapolate is None else extrapolate
         else:
             t, c, k = tck
-        if is_plain(t, c):
-            return super().from_spline(tck, extrapolate)
         t, c = as_float(t), as_float(c)
         factor, parts = 1.0, []
         for m in range(k + 1):
@@ -381,7 +358,7 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):
         TypeError
             If bp is no BPoly.
         """
-        if not isinstance(bp, BPoly) or bp._is_plain():
+        if not isinstance(bp, BPoly):
             return super().from_bernstein_basis(bp, extrapolate)
         extrapolate = bp.extrapolate if extrapolate is None else extrapolate
         return cls.construct_fast(to_powers(bp.c, bp.x), bp.x, extrapolate, bp.axis)
@@ -467,8 +444,6 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
         BPoly
             The derivative.
         """
-        if self._is_plain():
-            return super().derivative(nu)
         if nu < 0:
             return self.antiderivative(-nu)
         c = self.c
@@ -491,8 +466,6 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
         BPoly
             The integral.
         """
-        if self._is_plain():
-            return super().antiderivative(nu)
         if nu <= 0:
             return self.derivative(-nu)
         c = self.c
@@ -520,8 +493,6 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
         array
             The integral, of the shape of a value.
         """
-        if self._is_plain(a, b):
-            return super().integrate(a, b, extrapolate)
         c = to_powers(self.c, self.x)
         limits = as_float(a), as_float(b)
         return between(c, self.x, *limits, self._asked(extrapolate), down=self._descends())
@@ -554,7 +525,7 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
         TypeError
             If pp is no PPoly.
         """
-        if not isinstance(pp, PPoly) or pp._is_plain():
+        if not isinstance(pp, PPoly):
             return super().from_power_basis(pp, extrapolate)
         extrapolate = pp.extrapolate if extrapolate is None else extrapolate
         return cls.construct_fast(to_bernstein(pp.c, pp.x), pp.x, extrapolate, pp.axis)
@@ -582,8 +553,6 @@ class BPoly(_Piecewise, scipy.interpolate.BPoly):
         BPoly
             The polynomials.
         """
-        if is_plain(xi, *list(yi)):
-            return super().from_derivatives(xi, yi, orders, extrapolate)
         x, ys = as_float(xi), [as_float(y) for y in yi]
         plain = raw(x, *ys)
         if plain is not None:

@@ -10,8 +10,7 @@ from typing import Any
 import scipy.interpolate
 
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.interpolate._mirrored import Mirrored
-from tapegrad.scipy.interpolate._pieces import is_plain
+from tapegrad.scipy._mirrored import Mirrored, of_plain
 
 _REASON = (
     "FITPACK chooses its knots by the values, or fits on a sphere. Take RectBivariateSpline with "
@@ -50,24 +49,19 @@ object
 """
 
 
+def _refuse(name: str) -> None:
+    raise NotDifferentiableError(f"scipy.interpolate.{name}: not differentiable ({_REASON}).")
+
+
 class _Refused(Mirrored):
     """First base of a class derived from SciPy's, whose calls refuse values in a trace."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._require_plain(args, kwargs)
-        super().__init__(*args, **kwargs)
+        _refuse(self._theirs.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """SciPy's values."""
-        self._require_plain(args, kwargs)
-        return self._theirs.__call__(self, *args, **kwargs)
-
-    @classmethod
-    def _require_plain(cls, args: Any, kwargs: Any) -> None:
-        if not is_plain(*args, *kwargs.values()):
-            raise NotDifferentiableError(
-                f"scipy.interpolate.{cls.__name__}: not differentiable ({_REASON})."
-            )
+        _refuse(self._theirs.__name__)
 
 
 def _class(name: str) -> Any:
@@ -82,15 +76,11 @@ def _function(name: str) -> Any:
     theirs = getattr(scipy.interpolate, name)
 
     def refused(*args: Any, **kwargs: Any) -> Any:
-        if not is_plain(*args, *kwargs.values()):
-            raise NotDifferentiableError(
-                f"scipy.interpolate.{name}: not differentiable ({_REASON})."
-            )
-        return theirs(*args, **kwargs)
+        _refuse(name)
 
     refused.__name__ = refused.__qualname__ = name
     refused.__doc__ = DOCSTRING.format(name=name, returns=RETURNS)
-    return refused
+    return of_plain(theirs)(refused)
 
 
 REFUSED = {name: _class(name) for name in _CLASSES if hasattr(scipy.interpolate, name)}

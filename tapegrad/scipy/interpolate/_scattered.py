@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on, itself, lift, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
-from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
+from tapegrad.scipy._mirrored import Mirrored, asked, is_plain, of_plain, raw
 from tapegrad.scipy.interpolate._one_dimension import interp1d
-from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, rows
+from tapegrad.scipy.interpolate._pieces import as_float, beside, rows
 from tapegrad.scipy.interpolate._tensor_products import coordinates
 
 
@@ -100,21 +100,15 @@ class RBFInterpolator(Mirrored, scipy.interpolate.RBFInterpolator):
         epsilon: Any = None,
         degree: Any = None,
     ) -> None:
-        if is_plain(y, d, smoothing, epsilon):
-            super().__init__(y, d, neighbors, smoothing, kernel, epsilon, degree)
-            return
         if neighbors is not None:
             _refuse_neighbors()
+        self._check(y, d, None, smoothing, kernel, epsilon, degree)
         y, d, smoothing = as_float(y), as_float(d), as_float(smoothing)
-        scale = None if epsilon is None else as_float(epsilon)
-        given = raw(y, d, smoothing, scale)
-        if given is not None:
-            self._theirs(*given[:2], None, given[2], kernel, given[3], degree)
         kernel, count = kernel.lower(), y.shape[0]
         self.y, self.kernel, self.neighbors = y, kernel, None
         self.d, self.d_shape, self.d_dtype = np.reshape(d, (count, -1)), d.shape[1:], d.dtype
         self.smoothing = np.reshape(smoothing + np.zeros(count), (count,))
-        self.epsilon = 1.0 if scale is None else scale
+        self.epsilon = 1.0 if epsilon is None else as_float(epsilon)
         least = _LEAST.get(kernel, -1)
         degree = max(least, 0) if degree is None else int(degree)
         self.powers = _monomials(y.shape[1], degree)
@@ -151,8 +145,6 @@ class RBFInterpolator(Mirrored, scipy.interpolate.RBFInterpolator):
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points (count, ndim)."""
-        if self._is_plain(x):
-            return super().__call__(x)
         if self.neighbors is not None:
             _refuse_neighbors()
         x = as_float(x)
@@ -232,9 +224,6 @@ class Rbf(Mirrored, scipy.interpolate.Rbf):
     _differentiable = ("xi", "epsilon", "nodes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if is_plain(*args, *kwargs.values()):
-            super().__init__(*args, **kwargs)
-            return
         function = kwargs.get("function", "multiquadric")
         self.norm, self.mode = kwargs.get("norm", "euclidean"), kwargs.get("mode", "1-D")
         self.function = re.sub("[ -]", "_", function).lower() if isinstance(function, str) else ""
@@ -242,10 +231,7 @@ class Rbf(Mirrored, scipy.interpolate.Rbf):
             self._refuse()
         *points, d = (as_float(x) for x in args)
         points = [np.reshape(x, (-1,)) for x in points]
-        given = raw(*points, d, *kwargs.values())
-        if given is not None:
-            values = dict(zip(kwargs, given[len(args) :], strict=True))
-            self._theirs(*given[: len(args)], **values)
+        self._check(*points, d, **kwargs)
         self.xi, self.N = np.stack(points), points[0].shape[0]
         self.di = d if self.mode == "N-D" else np.reshape(d, (-1,))
         self._target_dim = d.shape[-1] if self.mode == "N-D" else 1
@@ -273,8 +259,6 @@ class Rbf(Mirrored, scipy.interpolate.Rbf):
 
     def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points, one array a coordinate."""
-        if self._is_plain(*args):
-            return super().__call__(*args)
         if self.norm != "euclidean" or self.function not in _OLD_KERNELS:
             self._refuse()
         parts = np.broadcast_arrays(*map(as_float, args))
@@ -324,10 +308,6 @@ class LinearNDInterpolator(Mirrored, scipy.interpolate.LinearNDInterpolator):
         from scipy.spatial import Delaunay
 
         given = points.points if isinstance(points, Delaunay) else points
-        parts = given if isinstance(given, tuple) else (given,)
-        if is_plain(*parts, values, fill_value):
-            super().__init__(points, values, fill_value, rescale)
-            return
         data = coordinates(given, 2) if isinstance(given, tuple) else as_float(given)
         values = as_float(values)
         plain = asked(data)
@@ -356,8 +336,6 @@ class LinearNDInterpolator(Mirrored, scipy.interpolate.LinearNDInterpolator):
 
     def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points (..., ndim), or one array a coordinate."""
-        if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
-            return super().__call__(*args)
         ndim = self.points.shape[1]
         xi = coordinates(args[0] if len(args) == 1 else tuple(args), ndim)
         points = self._scaled(np.reshape(xi, (-1, ndim)))
@@ -411,10 +389,6 @@ class NearestNDInterpolator(Mirrored, scipy.interpolate.NearestNDInterpolator):
     _differentiable = ("values",)
 
     def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
-        parts = x if isinstance(x, tuple) else (x,)
-        if is_plain(*parts, y):
-            super().__init__(x, y, rescale, tree_options)
-            return
         data = coordinates(x, 2) if isinstance(x, tuple) else as_float(x)
         plain = asked(data)
         if plain is None:
@@ -426,8 +400,6 @@ class NearestNDInterpolator(Mirrored, scipy.interpolate.NearestNDInterpolator):
 
     def __call__(self, *args: Any, **query_options: Any) -> NDArray[Any]:
         """Values at points (..., ndim), or one array a coordinate."""
-        if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
-            return super().__call__(*args, **query_options)
         xi = coordinates(args[0] if len(args) == 1 else tuple(args), self.points.shape[1])
         if raw(xi) is None:
             raise BatchingError(
@@ -476,16 +448,11 @@ class CloughTocher2DInterpolator(Mirrored, scipy.interpolate.CloughTocher2DInter
     _theirs = scipy.interpolate.CloughTocher2DInterpolator
 
     def __init__(self, points: Any, values: Any, *args: Any, **options: Any) -> None:
-        parts = points if isinstance(points, tuple) else (points,)
-        if not is_plain(*parts, values):
-            _refuse_clough()
-        super().__init__(points, values, *args, **options)
+        _refuse_clough()
 
-    def __call__(self, *args: Any) -> NDArray[Any]:
+    def __call__(self, *args: Any) -> Any:
         """Values at points."""
-        if not is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
-            _refuse_clough()
-        return super().__call__(*args)
+        _refuse_clough()
 
 
 def _refuse_clough() -> None:
@@ -495,6 +462,7 @@ def _refuse_clough() -> None:
     )
 
 
+@of_plain(scipy.interpolate.griddata)
 def griddata(
     points: Any,
     values: Any,
@@ -546,9 +514,6 @@ def griddata(
     >>> tapegrad.grad(f)(np.array([[0.25, 0.25]]))
     array([[2., 3.]])
     """
-    parts = [lift(part) for x in (points, xi) for part in (x if isinstance(x, tuple) else (x,))]
-    if is_plain(*parts, values, fill_value):
-        return scipy.interpolate.griddata(points, values, xi, method, fill_value, rescale)
     first = points[0] if isinstance(points, tuple) and len(points) == 1 else points
     if not isinstance(first, tuple) and (lift(first).ndim < 2 or lift(first).shape[-1] == 1):
         return _griddata_1d(first, values, xi, method, fill_value)

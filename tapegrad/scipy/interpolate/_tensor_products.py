@@ -14,11 +14,11 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import lift, untraced
+from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy._mirrored import Mirrored, of_plain, raw
 from tapegrad.scipy.interpolate._basis import basis_at, interpolating, not_a_knot, spline_at
 from tapegrad.scipy.interpolate._bsplines import splantider
-from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
     beside,
@@ -26,7 +26,6 @@ from tapegrad.scipy.interpolate._pieces import (
     evaluated,
     horner,
     integrated,
-    is_plain,
     places,
     rows,
 )
@@ -132,18 +131,13 @@ class RectBivariateSpline(Mirrored, scipy.interpolate.RectBivariateSpline):
         s: float = 0,
         **options: Any,
     ) -> None:
-        if is_plain(x, y, z):
-            super().__init__(x, y, z, list(bbox), kx, ky, s, **options)
-            return
         if s != 0:
             raise NotDifferentiableError(
                 "scipy.interpolate.RectBivariateSpline: with s > 0 the knots depend on the "
                 "values, and have no derivative. Take s=0."
             )
+        self._check(x, y, z, bbox, kx, ky, s, **options)
         x, y, z = as_float(x), as_float(y), as_float(z)
-        plain = raw(x, y, z)
-        if plain is not None:
-            self._theirs(*plain, list(bbox), kx, ky, s, **options)
         knots = [
             _boxed(v, k, bbox[2 * i : 2 * i + 2]) for i, (v, k) in enumerate([(x, kx), (y, ky)])
         ]
@@ -164,8 +158,6 @@ class RectBivariateSpline(Mirrored, scipy.interpolate.RectBivariateSpline):
         self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True
     ) -> NDArray[Any]:
         """Values, or derivatives, on the grid of x and y, or at points with `grid=False`."""
-        if self._is_plain(x, y):
-            return super().__call__(x, y, dx, dy, grid)
         x, y = as_float(x), as_float(y)
         if not grid:
             return self.ev(x, y, dx, dy)
@@ -192,8 +184,6 @@ class RectBivariateSpline(Mirrored, scipy.interpolate.RectBivariateSpline):
         array
             The values.
         """
-        if self._is_plain(xi, yi):
-            return super().ev(xi, yi, dx, dy)
         x, y = np.broadcast_arrays(as_float(xi), as_float(yi))
         shape = x.shape
         parts = [self._clipped(np.reshape(v, (-1,)), i) for i, v in enumerate((x, y))]
@@ -213,8 +203,6 @@ class RectBivariateSpline(Mirrored, scipy.interpolate.RectBivariateSpline):
         float
             The integral.
         """
-        if self._is_plain(xa, xb, ya, yb):
-            return super().integral(xa, xb, ya, yb)
         values = self._c
         for at, (a, b) in enumerate([(xa, xb), (ya, yb)]):
             t, k = self.tck[at], self.degrees[at]
@@ -273,19 +261,12 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
     _differentiable = ("c", "x")
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None) -> None:
-        if is_plain(c, *x):
-            super().__init__(c, x, extrapolate)
-            return
         self.c, self.x = as_float(c), tuple(map(as_float, x))
         self.extrapolate = True if extrapolate is None else bool(extrapolate)
-        plain = raw(self.c, *self.x)
-        if plain is not None:
-            self._theirs(plain[0], plain[1:], extrapolate)
+        self._check(c, x, extrapolate)
 
     def __call__(self, x: Any, nu: Any = None, extrapolate: Any = None) -> NDArray[Any]:
         """Values, or derivatives `nu`, at points (..., ndim)."""
-        if self._is_plain(x):
-            return super().__call__(x, nu, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         ndim = len(self.x)
         x = coordinates(x, ndim)
@@ -331,8 +312,6 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         NdPPoly
             The derivative.
         """
-        if self._is_plain():
-            return super().derivative(nu)
         return self._changed([int(n) for n in nu])
 
     def antiderivative(self, nu: Any) -> Any:
@@ -348,8 +327,6 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         NdPPoly
             The integral.
         """
-        if self._is_plain():
-            return super().antiderivative(nu)
         return self._changed([-int(n) for n in nu])
 
     def _changed(self, nu: list[int]) -> Any:
@@ -378,8 +355,6 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         NdPPoly, PPoly or array
             A function of the other variables: a PPoly of one, a value if there is none.
         """
-        if self._is_plain(a, b):
-            return as_ours(super().integrate_1d(a, b, axis, extrapolate))
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         ndim = len(self.x)
         axis = axis % ndim
@@ -409,8 +384,6 @@ class NdPPoly(Mirrored, scipy.interpolate.NdPPoly):
         array
             The integral, of the shape of a value.
         """
-        if self._is_plain(*[v for pair in ranges for v in map(lift, pair)]):
-            return super().integrate(ranges, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         c, ndim = as_float(self.c), len(self.x)
         for i, (a, b) in enumerate(ranges):
@@ -464,20 +437,13 @@ class NdBSpline(Mirrored, scipy.interpolate.NdBSpline):
     _differentiable = ("t", "c")
 
     def __init__(self, t: Any, c: Any, k: Any, *, extrapolate: Any = None) -> None:
-        if is_plain(*t, c):
-            super().__init__(t, c, k, extrapolate=extrapolate)
-            return
         t, c = tuple(map(as_float, t)), as_float(c)
         self._k = (k,) * len(t) if np.ndim(k) == 0 else tuple(k)
-        plain = raw(c, *t)
-        if plain is not None:
-            self._theirs(tuple(plain[1:]), plain[0], self._k, extrapolate=extrapolate)
+        self._check(t, c, self._k, extrapolate=extrapolate)
         self._keep(t=t, c=c, extrapolate=extrapolate is None or bool(extrapolate))
 
     def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> NDArray[Any]:
         """Values, or derivatives `nu`, at points (..., ndim)."""
-        if self._is_plain(xi):
-            return super().__call__(xi, nu=nu, extrapolate=extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         ndim = len(self.t)
         xi = as_float(xi)
@@ -496,6 +462,7 @@ class NdBSpline(Mirrored, scipy.interpolate.NdBSpline):
         return np.reshape(out, (*xi.shape[:-1], *out.shape[1:]))
 
 
+@of_plain(scipy.interpolate.bisplev)
 def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
     """Evaluate a spline on a grid, as SciPy's bisplev, differentiably by both.
 
@@ -522,8 +489,6 @@ def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
     array([0.25, 0.25, 0.25, 0.25])
     """
     tx, ty, c, kx, ky = tck
-    if is_plain(x, y, tx, ty, c):
-        return scipy.interpolate.bisplev(x, y, tck, dx, dy)
     shape = [1 if np.ndim(v) == 0 else len(v) for v in (x, y)]
     knots = as_float(tx), as_float(ty)
     axes = []

@@ -9,6 +9,7 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
+from tapegrad.scipy._mirrored import Mirrored, raw
 from tapegrad.scipy.interpolate._bsplines import (
     spalde,
     splantider,
@@ -18,10 +19,8 @@ from tapegrad.scipy.interpolate._bsplines import (
     sproot,
 )
 from tapegrad.scipy.interpolate._fitpack import refuse_smoothing, spline_through
-from tapegrad.scipy.interpolate._mirrored import Mirrored, as_ours, raw
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
-    is_plain,
 )
 
 _OUTSIDE = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
@@ -83,9 +82,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         ext: Any = 0,
         check_finite: bool = False,
     ) -> None:
-        if is_plain(x, y, w):
-            super().__init__(x, y, w, list(bbox), k, s, ext, check_finite)
-            return
         if s != 0:
             refuse_smoothing("UnivariateSpline")
         _interpolate(self, x, y, w, bbox, k, ext)
@@ -101,8 +97,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
-        if self._is_plain(x):
-            return super().__call__(x, nu, ext)
         ext = self.ext if ext is None else ext
         return splev(x, self._eval_args, nu, _OUTSIDE.get(ext, ext))
 
@@ -114,8 +108,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         float
             The sum.
         """
-        if self._is_plain():
-            return super().get_residual()
         x, y, w = self._points
         return np.sum((w * (self(x) - y)) ** 2)
 
@@ -132,8 +124,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         float
             The integral.
         """
-        if self._is_plain(a, b):
-            return super().integral(a, b)
         return splint(a, b, self._eval_args)
 
     def derivatives(self, x: Any) -> Any:
@@ -149,8 +139,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         array, shape (k + 1,)
             The value, the first derivative and so on.
         """
-        if self._is_plain(x):
-            return super().derivatives(x)
         return spalde(x, self._eval_args)
 
     def roots(self) -> Any:
@@ -161,7 +149,7 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         array, shape (roots,)
             The roots, which move with the data.
         """
-        return super().roots() if self._is_plain() else sproot(self._eval_args)
+        return sproot(self._eval_args)
 
     def derivative(self, n: int = 1) -> Any:
         """Return the derivative as a spline of the same methods.
@@ -176,8 +164,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         UnivariateSpline
             The derivative.
         """
-        if self._is_plain():
-            return as_ours(super().derivative(n))
         ext = 1 if self.ext == _OUTSIDE["const"] else self.ext
         return UnivariateSpline._from_tck(splder(self._eval_args, n), ext)
 
@@ -194,8 +180,6 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         UnivariateSpline
             The integral.
         """
-        if self._is_plain():
-            return as_ours(super().antiderivative(n))
         return UnivariateSpline._from_tck(splantider(self._eval_args, n), self.ext)
 
     def set_smoothing_factor(self, s: float) -> None:
@@ -211,9 +195,7 @@ class UnivariateSpline(Mirrored, scipy.interpolate.UnivariateSpline):
         NotDifferentiableError
             Of traced data.
         """
-        if not self._is_plain():
-            refuse_smoothing("UnivariateSpline")
-        super().set_smoothing_factor(s)
+        refuse_smoothing("UnivariateSpline")
 
 
 class InterpolatedUnivariateSpline(
@@ -261,9 +243,6 @@ class InterpolatedUnivariateSpline(
         ext: Any = 0,
         check_finite: bool = False,
     ) -> None:
-        if is_plain(x, y, w):
-            self._theirs.__init__(self, x, y, w, list(bbox), k, ext, check_finite)
-            return
         _interpolate(self, x, y, w, bbox, k, ext)
 
 
@@ -322,13 +301,8 @@ class LSQUnivariateSpline(UnivariateSpline, scipy.interpolate.LSQUnivariateSplin
         ext: Any = 0,
         check_finite: bool = False,
     ) -> None:
-        if is_plain(x, y, t, w):
-            self._theirs.__init__(self, x, y, t, w, list(bbox), k, ext, check_finite)
-            return
+        self._check(x, y, t, w, bbox, k, ext)
         x, y, t = as_float(x), as_float(y), as_float(t)
-        plain = raw(x, y, t, w)
-        if plain is not None:
-            self._theirs(*plain, list(bbox), k, ext)
         t, c = spline_through(x, y, w, bbox, k, t)
         self._hold(x, y, w, (t, c, k), ext)
 

@@ -5,13 +5,18 @@ Must not know single functions.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
 
 import scipy
 
+from tapegrad._core.forms import composite
+from tapegrad._core.rule import Rule
+from tapegrad._core.types import Function
 from tapegrad._errors import name_of
 from tapegrad._transforms.primitives import primitive
 
@@ -37,6 +42,32 @@ def mirror(function: Callable[..., Any], module: str) -> primitive:
     return made
 
 
+def expressed_by(function: Function, definition: Function, **options: Any) -> Rule:
+    """Declare a mirrored function by a definition, as `composite`, with SciPy's own defaults."""
+    return composite(function, with_defaults(definition, function), **options)
+
+
+def with_defaults(definition: Function, function: Function) -> Function:
+    """A definition, for whose parameters without a default those of SciPy's function are taken."""
+    theirs = inspect.signature(function).parameters
+    left = {
+        name: theirs[name].default
+        for name, own in inspect.signature(definition).parameters.items()
+        if own.default is own.empty and name in theirs and theirs[name].default is not own.empty
+    }
+    if not left:
+        return definition
+    order = list(theirs)
+
+    @functools.wraps(definition)
+    def complete(*args: Any, **kwargs: Any) -> Any:
+        given = order[: len(args)]
+        others = {name: value for name, value in left.items() if name not in given}
+        return definition(*args, **{**others, **kwargs})
+
+    return complete
+
+
 def namespace(own: str, theirs: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a module: names that it lacks are SciPy's.
 
@@ -53,4 +84,4 @@ def namespace(own: str, theirs: str) -> tuple[Callable[[str], Any], Callable[[],
     return look_up, lambda: dir(found)
 
 
-__all__ = ["mirror", "namespace"]
+__all__ = ["expressed_by", "mirror", "namespace", "with_defaults"]

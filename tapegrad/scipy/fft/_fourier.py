@@ -14,7 +14,7 @@ import scipy.fft as sf
 
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.types import Cotangent, Function, Value
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.fft._axes import Sides, along, as_array, keeping, of_length, sides_and_axes
 
 HERE = "tapegrad.scipy.fft"
@@ -104,33 +104,19 @@ linear(irfft, _irfft_transpose, batch="axis", implementation=keeping(irfft))
 
 
 def _hfft(
-    x: Value,
-    n: int | None = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
+    x: Value, n: int | None, axis: int, norm: Any, overwrite_x: bool, workers: Any, *, plan: Any
 ) -> Value:
     return irfft(np.conjugate(x), n, axis, opposite(norm), workers=workers)
 
 
 def _ihfft(
-    x: Value,
-    n: int | None = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
+    x: Value, n: int | None, axis: int, norm: Any, overwrite_x: bool, workers: Any, *, plan: Any
 ) -> Value:
     return np.conjugate(rfft(x, n, axis, opposite(norm), workers=workers))
 
 
-composite(hfft, _hfft)
-composite(ihfft, _ihfft)
+expressed_by(hfft, _hfft)
+expressed_by(ihfft, _ihfft)
 
 # --- along several axes, one after the other
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import lift, raw_value, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy._mirrored import Mirrored, asked, is_plain, of_plain, raw
+from tapegrad.scipy._mirrored import Mirrored, is_plain, of_plain, raw
 from tapegrad.scipy._questions import agreed
 from tapegrad.scipy.interpolate._pieces import as_float, beside, places, rows
 

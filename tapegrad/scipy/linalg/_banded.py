@@ -121,9 +121,9 @@ def _solve_banded(
     l_and_u: tuple[int, int],
     ab: Value,
     b: Value,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    overwrite_ab: bool,
+    overwrite_b: bool,
+    check_finite: bool,
 ) -> Value:
     ab, b = arrays(ab, b, check_finite=check_finite)
     below, above = map(int, l_and_u)
@@ -136,12 +136,7 @@ def _solve_banded(
 
 
 def _solveh_banded(
-    ab: Value,
-    b: Value,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
+    ab: Value, b: Value, overwrite_ab: bool, overwrite_b: bool, lower: bool, check_finite: bool
 ) -> Value:
     ab, b = arrays(ab, b, check_finite=check_finite)
     width, whole = whole_band(ab, lower)
@@ -165,10 +160,7 @@ def _cholesky_banded(
 
 
 def _cho_solve_banded(
-    cb_and_lower: tuple[Value, bool],
-    b: Value,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    cb_and_lower: tuple[Value, bool], b: Value, overwrite_b: bool, check_finite: bool
 ) -> Value:
     cb, b = arrays(cb_and_lower[0], b, check_finite=check_finite)
     width = cb.shape[-2] - 1

@@ -22,12 +22,12 @@ from tapegrad.scipy.linalg._structure import structured
 def _solve(
     a: Value,
     b: Value,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    assume_a: str | None = None,
-    transposed: bool = False,
+    lower: bool,
+    overwrite_a: bool,
+    overwrite_b: bool,
+    check_finite: bool,
+    assume_a: str | None,
+    transposed: bool,
 ) -> Value:
     a, b = arrays(a, b, check_finite=check_finite)
     matrix = structured(a, assume_a, lower)
@@ -35,12 +35,7 @@ def _solve(
 
 
 def _inv(
-    a: Value,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    *,
-    assume_a: str | None = None,
-    lower: bool = False,
+    a: Value, overwrite_a: bool, check_finite: bool, *, assume_a: str | None, lower: bool
 ) -> Value:
     return np.linalg.inv(structured(checked(a, check_finite), assume_a, lower))
 
@@ -138,11 +133,11 @@ def by_triangle(
 def _solve_triangular(
     a: Value,
     b: Value,
-    trans: int | str = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    trans: int | str,
+    lower: bool,
+    unit_diagonal: bool,
+    overwrite_b: bool,
+    check_finite: bool,
 ) -> Value:
     a, b = arrays(a, b, check_finite=check_finite)
     return by_triangle(a, b, _TRANS.get(trans, trans), bool(lower), bool(unit_diagonal))  # type: ignore[arg-type]
@@ -154,10 +149,7 @@ solve_triangular = expressed(scipy.linalg.solve_triangular, _solve_triangular)
 
 
 def _cho_solve(
-    c_and_lower: tuple[Value, bool],
-    b: Value,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    c_and_lower: tuple[Value, bool], b: Value, overwrite_b: bool, check_finite: bool
 ) -> Value:
     c, b = arrays(c_and_lower[0], b, check_finite=check_finite)
     lower = bool(c_and_lower[1])
@@ -168,11 +160,7 @@ def _cho_solve(
 
 
 def _lu_solve(
-    lu_and_piv: tuple[Value, Value],
-    b: Value,
-    trans: int = 0,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    lu_and_piv: tuple[Value, Value], b: Value, trans: int, overwrite_b: bool, check_finite: bool
 ) -> Value:
     lu, b = arrays(lu_and_piv[0], b, check_finite=check_finite)
     order = PERMUTATION.apply_bound([shaped(lu_and_piv[1])], {})

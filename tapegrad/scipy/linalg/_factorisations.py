@@ -143,11 +143,7 @@ def _lu_factor(
 
 
 def _lu(
-    a: Value,
-    permute_l: bool = False,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    p_indices: bool = False,
+    a: Value, permute_l: bool, overwrite_a: bool, check_finite: bool, p_indices: bool
 ) -> tuple[Value, ...]:
     a = checked(a, check_finite)
     packed, pivots = LU.apply_bound([a], {})
@@ -205,13 +201,7 @@ def _qr(
     return (r, *order) if mode == "r" else (q, r, *order)
 
 
-def _rq(
-    a: Value,
-    overwrite_a: bool = False,
-    lwork: int | None = None,
-    mode: str = "full",
-    check_finite: bool = True,
-) -> Any:
+def _rq(a: Value, overwrite_a: bool, lwork: int | None, mode: str, check_finite: bool) -> Any:
     """By the QR factorisation of the matrix turned around: the same reflections."""
     if mode not in ("full", "r", "economic"):
         raise ValueError("Mode argument should be one of ['full', 'r', 'economic']")
@@ -225,11 +215,11 @@ def _rq(
 def _qr_multiply(
     a: Value,
     c: Value,
-    mode: str = "right",
-    pivoting: bool = False,
-    conjugate: bool = False,
-    overwrite_a: bool = False,
-    overwrite_c: bool = False,
+    mode: str,
+    pivoting: bool,
+    conjugate: bool,
+    overwrite_a: bool,
+    overwrite_c: bool,
 ) -> tuple[Any, ...]:
     if mode not in ("left", "right"):
         raise ValueError(f"Mode argument can only be 'left' or 'right' but not '{mode}'")
@@ -280,12 +270,7 @@ SCHUR_ORDER = fixed(_plain_vectors)
 
 
 def _schur(
-    a: Value,
-    output: str = "real",
-    lwork: int | None = None,
-    overwrite_a: bool = False,
-    sort: Any = None,
-    check_finite: bool = True,
+    a: Value, output: str, lwork: int | None, overwrite_a: bool, sort: Any, check_finite: bool
 ) -> tuple[Value, Value]:
     """By the eigenvectors in the order of the triangle's diagonal, made orthonormal.
 

@@ -139,11 +139,7 @@ def exponential(a: Value) -> Any:
 
 
 def _expm_frechet(
-    A: Value,
-    E: Value,
-    method: str | None = None,
-    compute_expm: bool = True,
-    check_finite: bool = True,
+    A: Value, E: Value, method: str | None, compute_expm: bool, check_finite: bool
 ) -> Any:
     a, e = arrays(A, E, check_finite=check_finite)
     if method not in (None, "SPS", "blockEnlarge"):

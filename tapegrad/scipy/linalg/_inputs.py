@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Constant, composite, general
+from tapegrad._core.forms import Constant, general
 from tapegrad._core.rule import Rule, register
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, lift, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad.rules.matrices import column
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 
 HOME = "tapegrad.scipy.linalg"
 
@@ -27,7 +27,7 @@ HOME = "tapegrad.scipy.linalg"
 def expressed(function: Callable[..., Any], definition: Callable[..., Any]) -> primitive:
     """A function of SciPy's, mirrored and expressed by functions that have rules."""
     made = mirror(function, HOME)
-    composite(made, definition)
+    expressed_by(made, definition)
     return made
 
 

@@ -32,11 +32,11 @@ _COMPLEX_RESIDUALS = scipy.linalg.lstsq(np.eye(2, 1) + 0j, np.ones(2))[1].dtype.
 def _lstsq(
     a: Value,
     b: Value,
-    cond: float | None = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str | None = None,
+    cond: float | None,
+    overwrite_a: bool,
+    overwrite_b: bool,
+    check_finite: bool,
+    lapack_driver: str | None,
 ) -> tuple[Value, Value, Value, Value]:
     a, b = arrays(a, b, check_finite=check_finite)
     if lapack_driver not in (None, "gelsd", "gelsy", "gelss"):
@@ -64,12 +64,7 @@ def _cutoff(a: Value, s: Value, atol: Value, rtol: Value) -> Any:
 
 
 def _pinv(
-    a: Value,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
+    a: Value, *, atol: float | None, rtol: float | None, return_rank: bool, check_finite: bool
 ) -> Any:
     a = checked(a, check_finite)
     s = np.linalg.svd(untraced(a), compute_uv=False)
@@ -87,11 +82,11 @@ def _pinv(
 
 def _pinvh(
     a: Value,
-    atol: float | None = None,
-    rtol: float | None = None,
-    lower: bool = True,
-    return_rank: bool = False,
-    check_finite: bool = True,
+    atol: float | None,
+    rtol: float | None,
+    lower: bool,
+    return_rank: bool,
+    check_finite: bool,
 ) -> Any:
     a = promised(checked(a, check_finite), lower)
     w, v = np.linalg.eigh(a)
@@ -101,13 +96,7 @@ def _pinvh(
     return (found, np.sum(kept, axis=-1)) if return_rank else found
 
 
-def _norm(
-    a: Value,
-    ord: Any = None,
-    axis: Any = None,
-    keepdims: bool = False,
-    check_finite: bool = True,
-) -> Value:
+def _norm(a: Value, ord: Any, axis: Any, keepdims: bool, check_finite: bool) -> Value:
     return np.linalg.norm(checked(a, check_finite), ord, axis, keepdims)
 
 
@@ -129,12 +118,7 @@ def _rank(a: Value, s: Value, rcond: float | None) -> int:
 
 
 def _null_space(
-    A: Value,
-    rcond: float | None = None,
-    *,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
+    A: Value, rcond: float | None, *, overwrite_a: bool, check_finite: bool, lapack_driver: str
 ) -> Value:
     a = checked(A, check_finite)
     _, s, vh = svd(a, lapack_driver=lapack_driver)
@@ -186,11 +170,7 @@ orthogonal_procrustes = expressed(scipy.linalg.orthogonal_procrustes, _orthogona
 
 
 def _matrix_balance(
-    A: Value,
-    permute: bool = True,
-    scale: bool = True,
-    separate: bool = False,
-    overwrite_a: bool = False,
+    A: Value, permute: bool, scale: bool, separate: bool, overwrite_a: bool
 ) -> tuple[Value, Any]:
     """inv(t) a t with a t of powers of two, which is a constant."""
     a = array(A)

@@ -273,13 +273,7 @@ def _matmul_toeplitz(
 
 
 def _solve_circulant(
-    c: Value,
-    b: Value,
-    singular: str = "raise",
-    tol: float | None = None,
-    caxis: int = -1,
-    baxis: int = 0,
-    outaxis: int = 0,
+    c: Value, b: Value, singular: str, tol: float | None, caxis: int, baxis: int, outaxis: int
 ) -> Value:
     c, b = np.atleast_1d(array(c)), np.atleast_1d(array(b))
     if c.shape[caxis] != b.shape[baxis]:

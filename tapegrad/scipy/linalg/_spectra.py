@@ -133,16 +133,16 @@ def _of_two(
 
 def _eigvalsh(
     a: Value,
-    b: Value = None,
+    b: Value,
     *,
-    lower: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: str | None = None,
+    lower: bool,
+    overwrite_a: bool,
+    overwrite_b: bool,
+    type: int,
+    check_finite: bool,
+    subset_by_index: Any,
+    subset_by_value: Any,
+    driver: str | None,
 ) -> Any:
     return _eigh(
         a,
@@ -208,11 +208,11 @@ def _eigh_tridiagonal(
 def _eigvalsh_tridiagonal(
     d: Value,
     e: Value,
-    select: str = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-    tol: float = 0.0,
-    lapack_driver: str = "auto",
+    select: str,
+    select_range: Any,
+    check_finite: bool,
+    tol: float,
+    lapack_driver: str,
 ) -> Value:
     return _eigh_tridiagonal(
         d, e, True, select, select_range, check_finite, tol, lapack_driver="auto"
@@ -240,11 +240,11 @@ def _eig_banded(
 
 def _eigvals_banded(
     a_band: Value,
-    lower: bool = False,
-    overwrite_a_band: bool = False,
-    select: str = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
+    lower: bool,
+    overwrite_a_band: bool,
+    select: str,
+    select_range: Any,
+    check_finite: bool,
 ) -> Value:
     return _eig_banded(a_band, lower, True, False, select, select_range, 0, check_finite)
 
@@ -326,13 +326,13 @@ def _complex(w: Value) -> Value:
 
 def _eig(
     a: Value,
-    b: Value = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
+    b: Value,
+    left: bool,
+    right: bool,
+    overwrite_a: bool,
+    overwrite_b: bool,
+    check_finite: bool,
+    homogeneous_eigvals: bool,
 ) -> Any:
     if homogeneous_eigvals:
         raise refuse("eig", "homogeneous_eigvals=True", "Leave it away for a regular b.")
@@ -372,11 +372,7 @@ def _turned(v: Value, v0: Value) -> Value:
 
 
 def _eigvals(
-    a: Value,
-    b: Value = None,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
+    a: Value, b: Value, overwrite_a: bool, check_finite: bool, homogeneous_eigvals: bool
 ) -> Value:
     if homogeneous_eigvals:
         raise refuse("eigvals", "homogeneous_eigvals=True", "Leave it away for a regular b.")

@@ -16,7 +16,7 @@ import scipy.ndimage as ni
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.ndimage._images import (
     HERE,
     PADDED,
@@ -92,26 +92,14 @@ def _vector(weights: Any, name: str) -> Value:
 
 
 def _correlate1d(
-    input: Value,
-    weights: Value,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
+    input: Value, weights: Value, axis: int, output: Any, mode: str, cval: Any, origin: int
 ) -> Value:
     x, weights = as_image(input), _conjugated(_vector(weights, "correlate1d"))
     return finished(_along(x, weights, axis, mode, cval, origin), output)
 
 
 def _convolve1d(
-    input: Value,
-    weights: Value,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
+    input: Value, weights: Value, axis: int, output: Any, mode: str, cval: Any, origin: int
 ) -> Value:
     x, weights = as_image(input), _vector(weights, "convolve1d")
     origin = -origin - (weights.shape[0] % 2 == 0)
@@ -136,14 +124,7 @@ def _over_axes(value: Any, axes: list[int], ndim: int, other: Any, name: str) ->
 
 
 def _correlate(
-    input: Value,
-    weights: Value,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
+    input: Value, weights: Value, output: Any, mode: Any, cval: Any, origin: Any, *, axes: Any
 ) -> Value:
     x = as_image(input)
     chosen = axes_of_window(axes, x.ndim)
@@ -154,14 +135,7 @@ def _correlate(
 
 
 def _convolve(
-    input: Value,
-    weights: Value,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
+    input: Value, weights: Value, output: Any, mode: Any, cval: Any, origin: Any, *, axes: Any
 ) -> Value:
     x = as_image(input)
     chosen = axes_of_window(axes, x.ndim)
@@ -175,10 +149,10 @@ def _convolve(
     return finished(_correlated(x, kernel, modes, cval, turned), output)
 
 
-composite(correlate1d, _correlate1d)
-composite(convolve1d, _convolve1d)
-composite(correlate, _correlate)
-composite(convolve, _convolve)
+expressed_by(correlate1d, _correlate1d)
+expressed_by(convolve1d, _convolve1d)
+expressed_by(correlate, _correlate)
+expressed_by(convolve, _convolve)
 
 # --- Gaussian filters
 
@@ -283,14 +257,7 @@ def _uniform_filter1d(
 
 
 def _uniform_filter(
-    input: Value,
-    size: Any = 3,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
+    input: Value, size: Any, output: Any, mode: Any, cval: Any, origin: Any, *, axes: Any
 ) -> Value:
     x = as_image(input)
     chosen = axes_of(axes, x.ndim)
@@ -309,7 +276,7 @@ def _uniform_filter(
 
 
 composite(uniform_filter1d, _uniform_filter1d)
-composite(uniform_filter, _uniform_filter)
+expressed_by(uniform_filter, _uniform_filter)
 
 # --- differences
 
@@ -412,14 +379,7 @@ def _laplace(
 
 
 def _gaussian_laplace(
-    input: Value,
-    sigma: Value,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
+    input: Value, sigma: Value, output: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any
 ) -> Value:
     # SciPy filters along all axes, those not in `axes` with sigma 0.
     ndim = as_image(input).ndim
@@ -430,14 +390,7 @@ def _gaussian_laplace(
 
 
 def _gaussian_gradient_magnitude(
-    input: Value,
-    sigma: Value,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
+    input: Value, sigma: Value, output: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any
 ) -> Value:
     return _generic_gradient_magnitude(
         input, _gaussian_along(1), output, mode, cval, (sigma,), kwargs, axes=axes
@@ -463,5 +416,5 @@ def _gaussian_along(order: int) -> Function:
 
 
 composite(laplace, _laplace)
-composite(gaussian_laplace, _gaussian_laplace)
-composite(gaussian_gradient_magnitude, _gaussian_gradient_magnitude)
+expressed_by(gaussian_laplace, _gaussian_laplace)
+expressed_by(gaussian_gradient_magnitude, _gaussian_gradient_magnitude)

@@ -19,7 +19,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace, innermost
 from tapegrad._transforms.closures import Hoisted
 from tapegrad.scipy import _special as special
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.ndimage._images import HERE, as_array, as_image, finished, for_each, number
 from tapegrad.scipy.ndimage._splines import interpolated, prefiltered
 
@@ -69,11 +69,11 @@ def _result_kind(x: Value, output: Any) -> Any:
 def _map_coordinates(
     input: Value,
     coordinates: Value,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    output: Any,
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
 ) -> Value:
     x, points = _smooth_or_not(input), as_array(coordinates)
     if points.ndim < 2 or points.shape[0] != x.ndim:
@@ -93,13 +93,13 @@ def _grid(shape: Sequence[int]) -> Any:
 def _affine_transform(
     input: Value,
     matrix: Value,
-    offset: Value = 0.0,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    offset: Value,
+    output_shape: Any,
+    output: Any,
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
 ) -> Value:
     x, matrix = _smooth_or_not(input), as_array(matrix)
     ndim = x.ndim
@@ -134,13 +134,7 @@ def _affine_transform(
 
 
 def _shift(
-    input: Value,
-    shift: Value,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    input: Value, shift: Value, output: Any, order: int, mode: str, cval: Any, prefilter: bool
 ) -> Value:
     x = _smooth_or_not(input)
     moves = np.stack(for_each(shift, x.ndim, "shift"))
@@ -151,13 +145,13 @@ def _shift(
 def _zoom(
     input: Value,
     zoom: Value,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    output: Any,
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
     *,
-    grid_mode: bool = False,
+    grid_mode: bool,
 ) -> Value:
     """The zoom decides about the shape, and only about that."""
     x = _smooth_or_not(input)
@@ -182,13 +176,13 @@ def _zoom(
 def _rotate(
     input: Value,
     angle: Value,
-    axes: Any = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    axes: Any,
+    reshape: bool,
+    output: Any,
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
 ) -> Value:
     x = _smooth_or_not(input)
     if x.ndim < 2:
@@ -275,9 +269,9 @@ def _by_mapping(input: Any, mapping: Any, *args: Any, **params: Any) -> Any:
 
 geometric_transform = mirror(_by_mapping, HERE)
 
-composite(map_coordinates, _map_coordinates)
-composite(affine_transform, _affine_transform)
-composite(shift, _shift)
-composite(zoom, _zoom)
-composite(rotate, _rotate)
+expressed_by(map_coordinates, _map_coordinates)
+expressed_by(affine_transform, _affine_transform)
+expressed_by(shift, _shift)
+expressed_by(zoom, _zoom)
+expressed_by(rotate, _rotate)
 composite(geometric_transform, _geometric_transform)

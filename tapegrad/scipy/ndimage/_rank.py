@@ -16,7 +16,7 @@ import scipy.ndimage as ni
 from tapegrad._core.forms import composite, constant, general, linear
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._transforms.primitives import primitive
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.ndimage._images import (
     HERE,
     as_image,
@@ -298,14 +298,14 @@ def _with_rank(
 def _rank_filter(
     input: Value,
     rank: int,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
     *,
-    axes: Any = None,
+    axes: Any,
 ) -> Value:
     place = operator.index(rank)
     return _with_rank(
@@ -315,14 +315,14 @@ def _rank_filter(
 
 def _median_filter(
     input: Value,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
     *,
-    axes: Any = None,
+    axes: Any,
 ) -> Value:
     return _with_rank(
         input, lambda count: count // 2, size, footprint, output, mode, cval, origin, axes
@@ -332,14 +332,14 @@ def _median_filter(
 def _percentile_filter(
     input: Value,
     percentile: float,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
     *,
-    axes: Any = None,
+    axes: Any,
 ) -> Value:
     share = percentile + 100 if percentile < 0 else percentile
     if not 0 <= share <= 100:
@@ -353,9 +353,9 @@ def _percentile_filter(
     return _with_rank(input, rank, size, footprint, output, mode, cval, origin, axes)
 
 
-composite(rank_filter, _rank_filter)
-composite(median_filter, _median_filter)
-composite(percentile_filter, _percentile_filter)
+expressed_by(rank_filter, _rank_filter)
+expressed_by(median_filter, _median_filter)
+expressed_by(percentile_filter, _percentile_filter)
 
 # --- morphology of grey values
 

@@ -10,7 +10,7 @@ import scipy.signal as ss
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.types import Cotangent, Value
 from tapegrad.scipy import fft, ndimage
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal import _convolution as convolution
 from tapegrad.scipy.signal import _resampling as resampling
 from tapegrad.scipy.signal._arrays import HERE, along, as_array, real_like
@@ -79,13 +79,7 @@ def _beyond(size: int, first: int, stop: int, residual: str) -> Any:
 
 
 def _envelope(
-    z: Value,
-    bp_in: Any = (1, None),
-    *,
-    n_out: int | None = None,
-    squared: bool = False,
-    residual: Any = "lowpass",
-    axis: int = -1,
+    z: Value, bp_in: Any, *, n_out: int | None, squared: bool, residual: Any, axis: int
 ) -> Value:
     """The modulus of the analytic signal within a band, and what lies outside of the band."""
     z = np.moveaxis(as_array(z), axis, -1)
@@ -138,7 +132,7 @@ composite(medfilt, _medfilt)
 composite(medfilt2d, _medfilt2d, batch="loop")
 composite(order_filter, _order_filter)
 composite(wiener, _wiener, batch="loop")
-composite(envelope, _envelope)
+expressed_by(envelope, _envelope)
 
 # --- along spirals: sum of x[n] a**-n w**(n k)
 

@@ -10,7 +10,7 @@ import scipy.signal as ss
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal._arrays import HERE, as_array
 
 find_peaks, peak_prominences, peak_widths = (
@@ -61,14 +61,14 @@ def _peak_widths(
 
 def _find_peaks(
     x: Value,
-    height: Any = None,
-    threshold: Any = None,
-    distance: Any = None,
-    prominence: Any = None,
-    width: Any = None,
-    wlen: Any = None,
-    rel_height: float = 0.5,
-    plateau_size: Any = None,
+    height: Any,
+    threshold: Any,
+    distance: Any,
+    prominence: Any,
+    width: Any,
+    wlen: Any,
+    rel_height: float,
+    plateau_size: Any,
 ) -> Any:
     """Conditions are constants: they choose."""
     x = as_array(x)
@@ -100,6 +100,6 @@ def _find_peaks(
     return peaks, properties
 
 
-composite(find_peaks, _find_peaks, batch="loop")
+expressed_by(find_peaks, _find_peaks, batch="loop")
 composite(peak_prominences, _peak_prominences, batch="loop")
 composite(peak_widths, _peak_widths, batch="loop")

@@ -13,7 +13,7 @@ from tapegrad._core.forms import composite, multilinear
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._transforms.primitives import primitive
 from tapegrad.scipy import fft
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal import _filters as filters
 from tapegrad.scipy.signal import _zero_phase as zero_phase
 from tapegrad.scipy.signal._arrays import HERE, along, as_array, padded, part, real_like
@@ -257,14 +257,7 @@ composite(resample_poly, _resample_poly)
 # --- by leaving out
 
 
-def _decimate(
-    x: Value,
-    q: int,
-    n: int | None = None,
-    ftype: Any = "iir",
-    axis: int = -1,
-    zero_phase: bool = True,
-) -> Value:
+def _decimate(x: Value, q: int, n: int | None, ftype: Any, axis: int, zero_phase: bool) -> Value:
     x, q = as_array(x), operator.index(q)
     if ftype == "fir":
         b = ss.firwin((20 * q if n is None else n) + 1, 1 / q, window="hamming")
@@ -305,4 +298,4 @@ def _thinned_sections(sos: Any, x: Value, q: int, axis: int, centred: bool) -> V
     return part(run(sos, x, axis), None, None, axis, q)
 
 
-composite(decimate, _decimate)
+expressed_by(decimate, _decimate)

@@ -12,7 +12,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal._arrays import HERE, as_array, padded, real_like
 from tapegrad.scipy.signal._segments import (
     Plan,
@@ -149,13 +149,13 @@ def _welch(
 
 def _periodogram(
     x: Value,
-    fs: Any = 1.0,
-    window: Any = "boxcar",
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
+    fs: Any,
+    window: Any,
+    nfft: int | None,
+    detrend: Any,
+    return_onesided: bool,
+    scaling: str,
+    axis: int,
 ) -> Any:
     x = as_array(x)
     size = x.shape[axis]
@@ -239,7 +239,7 @@ composite(csd, _csd, batch="loop")
 composite(welch, _welch, batch="loop")
 
 
-composite(periodogram, _periodogram, batch="loop")
+expressed_by(periodogram, _periodogram, batch="loop")
 
 
 composite(coherence, _coherence, batch="loop")

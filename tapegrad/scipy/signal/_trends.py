@@ -11,7 +11,7 @@ import scipy.signal as ss
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
 from tapegrad.scipy import fft
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal._arrays import (
     HERE,
     along,
@@ -109,31 +109,31 @@ composite(hilbert2, _hilbert2)
 def _savgol_coeffs(
     window_length: int,
     polyorder: int,
-    deriv: int = 0,
-    delta: Value = 1.0,
-    pos: Any = None,
-    use: str = "conv",
+    deriv: int,
+    delta: Value,
+    pos: Any,
+    use: str,
     *,
-    xp: Any = None,
-    device: Any = None,
+    xp: Any,
+    device: Any,
 ) -> Value:
     """The step alone is continuous: a derivative is divided by its power."""
     require_numpy(xp, device)
     return ss.savgol_coeffs(window_length, polyorder, deriv, 1.0, pos, use) / delta**deriv
 
 
-composite(savgol_coeffs, _savgol_coeffs, batch="loop")
+expressed_by(savgol_coeffs, _savgol_coeffs, batch="loop")
 
 
 def _savgol_filter(
     x: Value,
     window_length: int,
     polyorder: int,
-    deriv: int = 0,
-    delta: Value = 1.0,
-    axis: int = -1,
-    mode: str = "interp",
-    cval: float = 0.0,
+    deriv: int,
+    delta: Value,
+    axis: int,
+    mode: str,
+    cval: float,
 ) -> Value:
     from tapegrad.scipy import ndimage
 
@@ -173,4 +173,4 @@ def _savgol_filter(
     return np.concatenate([first, part(inner, half, size - half, axis), last], axis=axis)
 
 
-composite(savgol_filter, _savgol_filter)
+expressed_by(savgol_filter, _savgol_filter)

@@ -11,7 +11,7 @@ from tapegrad._core.forms import composite, constant
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on
 from tapegrad.scipy import _special as special
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal._arrays import HERE, as_array
 
 chirp, gausspulse, sweep_poly, sawtooth, square = (
@@ -57,24 +57,18 @@ def _chirp(
     f0: Value,
     t1: Value,
     f1: Value,
-    method: str = "linear",
-    phi: Value = 0,
-    vertex_zero: bool = True,
+    method: str,
+    phi: Value,
+    vertex_zero: bool,
     *,
-    complex: bool = False,
+    complex: bool,
 ) -> Value:
     phase = _chirp_phase(as_array(t), f0, t1, f1, method, vertex_zero) + np.deg2rad(phi)
     return np.exp(1j * phase) if complex else np.cos(phase)
 
 
 def _gausspulse(
-    t: Value,
-    fc: Value = 1000,
-    bw: Value = 0.5,
-    bwr: Value = -6,
-    tpr: Value = -60,
-    retquad: bool = False,
-    retenv: bool = False,
+    t: Value, fc: Value, bw: Value, bwr: Value, tpr: Value, retquad: bool, retenv: bool
 ) -> Any:
     level = 10.0 ** (bwr / 20.0)
     slope = -((np.pi * fc * bw) ** 2) / (4.0 * np.log(level))
@@ -128,8 +122,8 @@ def _gauss_spline(x: Value, n: int) -> Value:
     return np.exp(-(x * x) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
 
 
-composite(chirp, _chirp, batch="loop")
-composite(gausspulse, _gausspulse, batch="loop")
+expressed_by(chirp, _chirp, batch="loop")
+expressed_by(gausspulse, _gausspulse, batch="loop")
 composite(sweep_poly, _sweep_poly, batch="loop")
 composite(sawtooth, _sawtooth)
 composite(vectorstrength, _vectorstrength, batch="loop")

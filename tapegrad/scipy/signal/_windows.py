@@ -12,7 +12,7 @@ from tapegrad import stop_gradient
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import innermost
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy.signal._arrays import HERE, as_array, require_numpy
 
 WINDOWS = "tapegrad.scipy.signal.windows"
@@ -94,15 +94,7 @@ def _kaiser_bessel_derived(
     return np.concatenate([half, np.flip(half)])
 
 
-def _exponential(
-    M: int,
-    center: Value = None,
-    tau: Value = 1.0,
-    sym: bool = True,
-    *,
-    xp: Any = None,
-    device: Any = None,
-) -> Value:
+def _exponential(M: int, center: Value, tau: Value, sym: bool, *, xp: Any, device: Any) -> Value:
     require_numpy(xp, device)
     if sym and center is not None:
         raise ValueError("scipy.signal.windows.exponential: a center needs sym=False.")
@@ -137,7 +129,7 @@ composite(general_cosine, _general_cosine, batch="loop")
 composite(general_hamming, _general_hamming, batch="loop")
 composite(kaiser, _kaiser, batch="loop")
 composite(kaiser_bessel_derived, _kaiser_bessel_derived, batch="loop")
-composite(exponential, _exponential, batch="loop")
+expressed_by(exponential, _exponential, batch="loop")
 composite(tukey, _tukey, batch="loop")
 
 _BY_NAME = {

@@ -14,7 +14,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import expressed_by, mirror
 from tapegrad.scipy._questions import agreed
 from tapegrad.scipy.signal import _filters as filters
 from tapegrad.scipy.signal._arrays import HERE, along, as_array, padded, part
@@ -67,11 +67,11 @@ def _filtfilt(
     b: Value,
     a: Value,
     x: Value,
-    axis: int = -1,
-    padtype: Any = "odd",
-    padlen: int | None = None,
-    method: str = "pad",
-    irlen: int | None = None,
+    axis: int,
+    padtype: Any,
+    padlen: int | None,
+    method: str,
+    irlen: int | None,
 ) -> Value:
     b, a, x = np.atleast_1d(as_array(b)), np.atleast_1d(as_array(a)), as_array(x)
     if method == "gust":
@@ -154,5 +154,5 @@ def _least_squares(system: Value, right: Value) -> Value:
     return right @ np.linalg.pinv(system).T
 
 
-composite(filtfilt, _filtfilt)
+expressed_by(filtfilt, _filtfilt)
 composite(sosfiltfilt, _sosfiltfilt)

@@ -56,13 +56,7 @@ class Description(NamedTuple):
 
 
 @defines
-def describe(
-    a: Any,
-    axis: int | None = 0,
-    ddof: int = 1,
-    bias: bool = True,
-    nan_policy: str = "propagate",
-) -> Description:
+def describe(a: Any, axis: int | None, ddof: int, bias: bool, nan_policy: str) -> Description:
     a, axis = given(a, axis, nan_policy)
     a = np.moveaxis(a, axis, -1)
     return Description(

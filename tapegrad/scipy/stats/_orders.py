@@ -41,11 +41,7 @@ def median_abs_deviation(
 
 @defines
 def scoreatpercentile(
-    a: Any,
-    per: Any,
-    limit: tuple[Any, ...] = (),
-    interpolation_method: str = "fraction",
-    axis: int | None = None,
+    a: Any, per: Any, limit: tuple[Any, ...], interpolation_method: str, axis: int | None
 ) -> Any:
     a, axis = given(a, axis)
     if limit:

@@ -18,14 +18,17 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.values import lift
 from tapegrad._errors import InputError
+from tapegrad.scipy._mirror import with_defaults
 
 DEFINITIONS: dict[str, Callable[..., Any]] = {}
 
 
 def defines(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a definition in the table, under its name."""
-    DEFINITIONS[function.__name__] = function
-    return function
+    """Enter a definition in the table, under its name; the defaults are SciPy's."""
+    name = function.__name__
+    made = with_defaults(function, getattr(scipy.stats, name, function))
+    DEFINITIONS[name] = made
+    return made
 
 
 @functools.cache

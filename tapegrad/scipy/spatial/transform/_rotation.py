@@ -31,8 +31,8 @@ _SMALL = 1e-3  # where the next term of a series is below the rounding
 @in_place_of("scipy._lib.array_api_compat.common._helpers")
 @in_place_of("scipy._external.array_api_compat.common._helpers")
 def is_writeable_array(x: Any) -> bool:
-    """Whether elements may be set, which a value in a trace does not ask of its memory."""
-    return True
+    """Whether elements may be set, of arrays that are not NumPy's own whatever their memory."""
+    return x.flags.writeable if type(x) is np.ndarray else hasattr(type(x), "__setitem__")
 
 
 @in_place_of(_CLASS)

@@ -22,6 +22,10 @@ VECTORS = normal(3, 3)
 QUATERNIONS = normal(5, 4)
 
 
+def slerp_of(kind):
+    return scipys.Slerp if kind is Plain else transform.Slerp
+
+
 V5 = normal(5, 3)
 VALUES = [
     lambda R, q: R.from_quat(q).as_matrix(),
@@ -55,6 +59,8 @@ VALUES = [
     lambda R, q: R.align_vectors(q[:, :3], V5)[0].as_matrix(),
     lambda R, q: R.align_vectors(V5, q[:, :3], weights=q[:, 3] ** 2)[1],
     lambda R, q: R.from_euler("xyz", [q[0, 0], 0.3, q[1, 1]]).as_quat(),
+    lambda R, q: slerp_of(R)(np.arange(5.0), R.from_quat(q))(np.array([0.3, 2.7])).as_matrix(),
+    lambda R, q: slerp_of(R)(np.arange(5.0), Plain.from_rotvec(V5))(q[0, 0] ** 2).as_matrix(),
     lambda R, q: R.from_euler("x", q[0, 0]).as_matrix(),
     lambda R, q: R.from_euler("x", q[0, :1]).as_matrix(),
     lambda R, q: R.from_euler("x", q[:, :1]).as_matrix(),
@@ -125,6 +131,10 @@ def error(f):
         lambda v: (Rotation.from_rotvec(v) * Rotation.from_euler("ZYX", v)).magnitude(),
         lambda v: (Rotation.from_rotvec(VECTORS) ** v[0, 0]).as_matrix(),
         lambda v: Rotation.from_rotvec(v).as_euler("ZXZ"),
+        lambda v: transform.Slerp(np.cumsum(v[0] ** 2), Plain.from_rotvec(VECTORS))(
+            np.sum(v[0] ** 2) / 2 + v[0, 0] ** 2 / 2
+        ).as_matrix(),
+        lambda v: transform.Slerp([0, 1, 2], Rotation.from_rotvec(v))(v[0] ** 2).as_matrix(),
         lambda v: Rotation.from_rotvec(v).as_davenport(np.eye(3), "e"),
         lambda v: Rotation.from_rotvec(v).mean(weights=v[0] ** 2).as_matrix(),
         lambda v: Rotation.from_rotvec(v).reduce(Rotation.create_group("O")).as_matrix(),

@@ -1,8 +1,7 @@
 """`scipy.spatial.transform`: rotations with derivatives by what they are made of and applied to.
 
-`Rotation` derives from SciPy's, and is that where nothing is traced; of traced values it has the
-constructors and methods that compute with NumPy's functions. `Slerp`, `RotationSpline` and
-`RigidTransform` are SciPy's own, of plain rotations.
+`Rotation` and `Slerp` derive from SciPy's, and are these where nothing is traced. `RotationSpline`
+and `RigidTransform` are SciPy's own, of plain rotations.
 
 >>> import numpy as np, tapegrad
 >>> from tapegrad.scipy.spatial.transform import Rotation
@@ -15,8 +14,8 @@ np.float64(1.0)
 from __future__ import annotations
 
 from tapegrad.scipy._mirror import namespace
-from tapegrad.scipy.spatial.transform._rotation import Rotation
+from tapegrad.scipy.spatial.transform._rotation import Rotation, Slerp
 
 __getattr__, __dir__ = namespace(__name__, "scipy.spatial.transform")
 
-__all__ = ["Rotation"]
+__all__ = ["Rotation", "Slerp"]

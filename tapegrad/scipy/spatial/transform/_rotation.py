@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation as PlainRotation
+from scipy.spatial.transform import Slerp as PlainSlerp
 from scipy.spatial.transform import _rotation_xp as functions
 
 from tapegrad import stop_gradient
@@ -178,4 +179,12 @@ class Rotation(Mirrored, PlainRotation):
         return own_copy(PlainRotation)._from_raw_quat(quat, xp, backend)
 
 
-__all__ = ["Rotation"]
+class Slerp(Mirrored, PlainSlerp):
+    """Rotations between given ones at a constant rate, as `scipy.spatial.transform.Slerp`."""
+
+    _theirs = PlainSlerp
+    _differentiable = ("times", "timedelta", "rotations", "rotvecs")
+    _copied = True
+
+
+__all__ = ["Rotation", "Slerp"]

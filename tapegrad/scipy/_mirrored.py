@@ -131,7 +131,7 @@ def _of_either(ours: Function, theirs: Function) -> Function:
 
 
 def _is_method(name: str, found: Any) -> bool:
-    if not isinstance(found, classmethod | staticmethod) and not inspect.isfunction(found):
+    if not isinstance(found, classmethod | staticmethod) and not callable(found):
         return False
     return not name.startswith("_") or name.endswith("__") and name not in _OF_PYTHON
 

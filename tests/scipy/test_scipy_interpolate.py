@@ -683,3 +683,10 @@ def test_the_integral_of_a_plain_spline_by_its_limits(degree, count):
         value, slope = tapegrad.value_and_grad(f)(0.4)
         assert np.isclose(value, f(0.4), rtol=1e-14)
         assert np.isclose(slope, spline(0.4), rtol=1e-13)
+
+
+def test_methods_that_scipy_compiles_are_scipys_of_plain_values():
+    points, asked = RNG.normal(size=(20, 2)), np.zeros((3, 2))
+    for name in ("CloughTocher2DInterpolator", "LinearNDInterpolator"):
+        plain = [getattr(kind, name)(points, points[:, 0] ** 2)(asked) for kind in (T, S)]
+        np.testing.assert_array_equal(*plain)

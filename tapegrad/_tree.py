@@ -208,7 +208,7 @@ def _container_of(kind: type) -> Container | None:
     except KeyError:
         pass
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        found = _NAMEDTUPLE
+        found = _NAMEDTUPLE if hasattr(kind, "_make") else _BUNCH
     elif dataclasses.is_dataclass(kind):
         found = _dataclass_container(kind)
     elif not kind.__flags__ & _HEAP or str(kind.__module__).startswith("tapegrad."):
@@ -220,6 +220,31 @@ def _container_of(kind: type) -> Container | None:
 
 
 _NAMEDTUPLE = Container(lambda x: (x, type(x)), lambda kind, children: kind._make(children))
+
+
+def _flatten_bunch(x: Any) -> tuple[Iterable[Any], Any]:
+    moving = _arrays_beside(x)
+    fixed = tuple((name, value) for name, value in vars(x).items() if name not in moving)
+    return [*x, *(vars(x)[name] for name in moving)], (type(x), len(x), moving, fixed)
+
+
+def _unflatten_bunch(aux: Any, children: Iterable[Any]) -> Any:
+    kind, count, moving, fixed = aux
+    parts = list(children)
+    instance = _new_tuple(kind, parts[:count])
+    vars(instance).update(fixed)
+    vars(instance).update(zip(moving, parts[count:], strict=True))
+    return instance
+
+
+def _arrays_beside(x: Any) -> tuple[str, ...]:
+    """The names of a tuple's attributes that are arrays."""
+    return tuple(name for name, value in vars(x).items() if hasattr(value, "__array__"))
+
+
+# A tuple with names, and with attributes beside them, as results of SciPy's are. Attributes of a
+# namedtuple of Python's are not carried along: they are what its class remembers.
+_BUNCH = Container(_flatten_bunch, _unflatten_bunch)
 
 
 def _dataclass_container(kind: type) -> Container:
@@ -528,6 +553,8 @@ def keys_of(tree: Any) -> Iterable[tuple[Any, str]]:
         names = [name for name, static in _fields_of(tree) if not static]
     else:
         names = list(getattr(tree, "_fields", ()))
+        if _container_of(type(tree)) is _BUNCH:
+            names += _arrays_beside(tree)
     return [(name, f".{name}") for name in names] or ((i, f"[{i}]") for i in itertools.count())
 
 

@@ -108,10 +108,8 @@ def _typed(x: Value, beside: Any) -> Any:
 
 def map_results(vmap_level: VmapLevel, result: Value) -> Any:
     """Wrap one or several results, which have the examples along axis 0."""
-    if isinstance(result, (tuple, list)):
-        parts = [map_results(vmap_level, part) for part in result]
-        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    return vmap_level.wrap(result)
+    leaves, structure = flatten(result)
+    return unflatten(structure, [vmap_level.wrap(leaf) for leaf in leaves])
 
 
 # --- Elementwise --------------------------------------------------------------------------------

@@ -254,6 +254,54 @@ def test_results_unpack_as_scipys():
     del intercept, r, p, error
 
 
+# Results with attributes beside their items: what to call, and the attributes.
+RESULTS = [
+    (lambda L, x: L.pearsonr(x, Y), ["correlation"]),
+    (lambda L, x: L.pearsonr(x, Y, alternative="less"), ["correlation"]),
+    (lambda L, x: L.linregress(x, Y), ["intercept_stderr"]),
+    (lambda L, x: L.ttest_1samp(x, 0.0), ["df"]),
+    (lambda L, x: L.ttest_ind(x, Y), ["df"]),
+    (lambda L, x: L.ks_2samp(x, Y), ["statistic_location", "statistic_sign"]),
+    (lambda L, x: L.spearmanr(x, Y), ["correlation"]),
+    (lambda L, x: L.jarque_bera(x), []),
+    (lambda L, x: L.describe(x), []),
+]
+
+
+@pytest.mark.parametrize(("call", "attributes"), RESULTS)
+def test_results_keep_class_and_attributes_when_a_transform_returns_them(call, attributes):
+    expected = call(theirs, X)
+    value, slope = jvp(lambda x: call(stats, x), (X,), (Y,))
+    for result in (value, slope):
+        # Functions that compute by a copy of SciPy's code have the copy's class.
+        assert type(expected).__name__ in {kind.__name__ for kind in type(result).__mro__}
+    np.testing.assert_allclose(value[-1], expected[-1])
+    for name in attributes:
+        np.testing.assert_allclose(getattr(value, name), getattr(expected, name), rtol=1e-9)
+    if hasattr(expected, "confidence_interval"):
+        np.testing.assert_allclose(
+            value.confidence_interval(0.9), expected.confidence_interval(0.9), rtol=1e-9
+        )
+
+
+def test_attributes_of_a_result_have_derivatives_and_are_mapped():
+    def line(x):
+        return stats.linregress(x, Y)
+
+    def error(x):
+        return theirs.linregress(x, Y).intercept_stderr
+
+    slope = jvp(line, (X,), (Y,))[1].intercept_stderr
+    step = 1e-6
+    np.testing.assert_allclose(slope, (error(X + step * Y) - error(X - step * Y)) / (2 * step))
+    both = np.stack([X, X**2])
+    np.testing.assert_allclose(vmap(line)(both).intercept_stderr, [error(x) for x in both])
+    found = vmap(lambda x: stats.spearmanr(x, Y))(both)
+    np.testing.assert_allclose(found.correlation, found.statistic)
+    ends = vmap(lambda x: stats.pearsonr(x, Y))(both).confidence_interval()
+    np.testing.assert_allclose(ends.low[1], theirs.pearsonr(both[1], Y).confidence_interval().low)
+
+
 @pytest.mark.parametrize("name", ["tstd", "tsem", "sem"])
 @pytest.mark.parametrize("scale", [1e200, 1e-200])
 def test_deviations_of_samples_whose_squares_under_or_overflow(name, scale):

@@ -207,3 +207,10 @@ def marked(name):
 def test_derivatives_where_shapes_are_special(name):
     found = [case for shapes in settings(name) for case in mistakes_of(name, shapes)]
     assert not found, found[:5]
+
+
+def test_kappa3_of_an_infinite_shape_is_uniform():
+    y = np.array([0.03, 0.5, 1.2])
+    for method, sign in (("cdf", 1.0), ("sf", -1.0)):
+        found = slope(getattr(stats.kappa3, method), (y, np.inf), 0)
+        np.testing.assert_allclose(found, [sign, sign, np.nan])  # above 1 SciPy's cdf exceeds 1

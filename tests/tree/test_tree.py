@@ -12,12 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapegrad import InputError, grad, register_pytree
-from tapegrad._tree import LEAF, flatten, flatten_like, register, render, tree_map, unflatten
+from tapegrad._tree import (
+    LEAF,
+    flatten,
+    flatten_like,
+    paths_of,
+    register,
+    render,
+    tree_map,
+    unflatten,
+)
 
 
 class Pair(NamedTuple):
     left: object
     right: object
+
+
+class Named(tuple):
+    """A tuple with names and attributes, as results of SciPy's are."""
+
+    _fields = ("first", "second")
 
 
 @dataclass
@@ -71,6 +86,20 @@ def test_unflatten_undoes_flatten(tree):
     assert rebuilt == tree
     assert type(rebuilt) is type(tree)
     assert flatten(rebuilt) == (leaves, structure)
+
+
+def test_a_tuple_with_names_keeps_its_attributes():
+    tree = Named((1.0, np.ones(2)))
+    tree.left, tree.count, tree.how = np.zeros(3), 3, "less"
+    leaves, structure = flatten(tree)
+    assert len(leaves) == 3
+    hash(structure)
+    rebuilt = unflatten(structure, [x * 2 + 1 for x in leaves])
+    assert type(rebuilt) is Named
+    assert rebuilt[0] == 3.0
+    assert list(rebuilt.left) == [1, 1, 1]
+    assert (rebuilt.count, rebuilt.how) == (3, "less")
+    assert list(paths_of(tree)) == [".first", ".second", ".left"]
 
 
 @given(TREES)

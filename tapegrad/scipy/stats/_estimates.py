@@ -17,6 +17,12 @@ from tapegrad.scipy.stats._averages import kurtosis, skew
 from tapegrad.scipy.stats._sample import central, defines, given, reduces
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
 
+# SciPy's classes of results, which it makes public as results alone.
+_SAMPLE = (0.0, 1.0, 3.0), (0.0, 1.0, 1.0)
+DescribeResult: Any = type(scipy.stats.describe(_SAMPLE[0]))
+LinregressResult: Any = type(scipy.stats.linregress(*_SAMPLE))
+PearsonRResult: Any = type(scipy.stats.pearsonr(*_SAMPLE))
+
 
 @reduces("data")
 def kstat(data: Any, n: int = 2) -> Any:
@@ -44,22 +50,11 @@ def kstatvar(data: Any, n: int = 2) -> Any:
     raise ValueError("Only n=1 or n=2 supported.")
 
 
-class Description(NamedTuple):
-    """The result of describe."""
-
-    nobs: Any
-    minmax: Any
-    mean: Any
-    variance: Any
-    skewness: Any
-    kurtosis: Any
-
-
 @defines
-def describe(a: Any, axis: int | None, ddof: int, bias: bool, nan_policy: str) -> Description:
+def describe(a: Any, axis: int | None, ddof: int, bias: bool, nan_policy: str) -> Any:
     a, axis = given(a, axis, nan_policy)
     a = np.moveaxis(a, axis, -1)
-    return Description(
+    return DescribeResult(
         np.shape(a)[-1],
         (np.min(a, axis=-1), np.max(a, axis=-1)),
         np.mean(a, axis=-1),
@@ -113,20 +108,8 @@ def yeojohnson_llf(lmb: Any, data: Any) -> Any:
     return (lmb - 1) * signed - np.shape(data)[-1] / 2 * spread
 
 
-class _Correlation(NamedTuple):
-    statistic: Any
-    pvalue: Any
-
-
-class Correlation(_Correlation):
-    """The result of pearsonr; `correlation` is the statistic by another name."""
-
-    samples: int
-    alternative: str
-
-    @property
-    def correlation(self) -> Any:
-        return self.statistic
+class Correlation(PearsonRResult):
+    """SciPy's result of pearsonr, with an interval of traced values."""
 
     def confidence_interval(self, confidence_level: Any = 0.95, method: Any = None) -> Interval:
         """The interval by Fisher's transformation of the coefficient."""
@@ -135,15 +118,15 @@ class Correlation(_Correlation):
                 "scipy.stats.pearsonr(...).confidence_interval: not differentiable with method=, "
                 "which draws samples. Leave method=None, or call stats.bootstrap."
             )
-        if self.samples <= 3:
+        if self._n <= 3:
             return Interval(0 * self.statistic - 1, 0 * self.statistic + 1)
-        middle, error = np.arctanh(self.statistic), np.sqrt(1 / (self.samples - 3))
-        both = self.alternative == "two-sided"
+        middle, error = np.arctanh(self.statistic), np.sqrt(1 / (self._n - 3))
+        both = self._alternative == "two-sided"
         away = error * sp.ndtri(0.5 + confidence_level / 2 if both else confidence_level)
         low, high = np.tanh(middle - away), np.tanh(middle + away)
         return Interval(
-            low if self.alternative != "less" else 0 * low - 1,
-            high if self.alternative != "greater" else 0 * high + 1,
+            low if self._alternative != "less" else 0 * low - 1,
+            high if self._alternative != "greater" else 0 * high + 1,
         )
 
 
@@ -190,27 +173,12 @@ def pearsonr(
     half = n / 2 - 1
     beta = DISTRIBUTIONS["beta"](half, half, loc=-1, scale=2)
     p = 0 * r + 1 if n == 2 else _p_value(beta, r, alternative)
-    found = Correlation(r, p.astype(r.dtype))
-    found.samples, found.alternative = n, alternative
-    return found
-
-
-class _Fit(NamedTuple):
-    slope: Any
-    intercept: Any
-    rvalue: Any
-    pvalue: Any
-    stderr: Any
-
-
-class Line(_Fit):
-    """The result of linregress: five values, and one that is an attribute alone."""
-
-    intercept_stderr: Any
+    told = {"alternative": alternative, "n": n, "axis": axis}
+    return Correlation(r, p.astype(r.dtype), x=None, y=None, **told)
 
 
 @reduces("x", "y")
-def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
+def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Any:
     n, middle = np.shape(x)[-1], np.mean(x, axis=-1)
     away, off = x - middle[..., np.newaxis], y - np.mean(y, axis=-1, keepdims=True)
     along, above = _direction(x, -1), _direction(y, -1)
@@ -226,9 +194,11 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
         error = lengths * left / math.sqrt(n - 2)
         t = r * np.sqrt((n - 2) / (left * left + 2 * TINY))
         p = _p_value(DISTRIBUTIONS["t"](float(n - 2)), t, alternative)
-    line = Line(slope, np.mean(y, axis=-1) - slope * middle, r, p, error)
-    line.intercept_stderr = error * np.sqrt(spread + middle**2)
-    return line
+    intercept, its_error = (
+        np.mean(y, axis=-1) - slope * middle,
+        error * np.sqrt(spread + middle**2),
+    )
+    return LinregressResult(slope, intercept, r, p, error, intercept_stderr=its_error)
 
 
 # Before SciPy 1.18 a line through two points has an error, which is 0.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.scipy import _special as sp
+from tapegrad.scipy.stats._ends import unknown
 from tapegrad.scipy.stats._laws import Density, log1mexp
 from tapegrad.scipy.stats._shared import (
     LOG_2,
@@ -121,6 +122,11 @@ def _genpareto_end(c: Any) -> Any:
 
 def _genhalflogistic_t(y: Any, c: Any) -> Any:
     return -log1p_over(-c, y)
+
+
+def _kappa3_logcdf(y: Any, a: Any) -> Any:
+    uniform = np.where(y < 1, np.log(y), unknown(y))  # of an infinite a; SciPy's exceeds 1 above
+    return np.where(np.isinf(a), uniform, -np.log1p(a * y**-a) / a)
 
 
 def _truncexpon_logsf(y: Any, b: Any) -> Any:
@@ -305,7 +311,7 @@ LAWS: dict[str, Density] = {
     ),
     "kappa3": Density(
         lambda y, a: np.log(a) - (a + 1) / a * np.log(a + y**a),
-        logcdf=lambda y, a: -np.log1p(a * y**-a) / a,
+        logcdf=_kappa3_logcdf,
     ),
     "levy": Density(
         lambda y: -LOG_2PI / 2 - 1.5 * np.log(y) - 1 / (2 * y),

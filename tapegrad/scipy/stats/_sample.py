@@ -81,10 +81,8 @@ def _with_axes(out: Any, axes: tuple[int, ...]) -> Any:
         return [np.expand_dims(x, axes) for x in out]
     if not isinstance(out, tuple):
         return np.expand_dims(out, axes)
-    record = type(out)(*[np.expand_dims(x, axes) for x in out])
-    for name, x in getattr(out, "__dict__", {}).items():
-        setattr(record, name, np.expand_dims(x, axes))
-    return record
+    beside = {name: np.expand_dims(x, axes) for name, x in getattr(out, "__dict__", {}).items()}
+    return type(out)(*[np.expand_dims(x, axes) for x in out], **beside)
 
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:

@@ -653,6 +653,17 @@ def test_hooks_of_classes_derived_from_ours():
         grad(law(stats).pdf)(0.3)
 
 
+def test_hooks_of_an_object_are_refused():
+    own = copy.copy(stats.gamma)
+    own.random_state, own.note = 3, "no method"
+    assert grad(own.logpdf)(2.0, 3.0) == grad(stats.gamma.logpdf)(2.0, 3.0)
+    own._logpdf = lambda x, a: -x * x
+    assert own.logpdf(2.0, 3.0) == -4.0
+    for call in (own.logpdf, own.cdf, lambda x, a: own(a).logpdf(x)):
+        with pytest.raises(NotDifferentiableError, match="set on it"):
+            grad(call, 1)(2.0, 3.0)
+
+
 # --- kernel densities and random variables ----------------------------------------------------
 
 

@@ -146,11 +146,13 @@ class Distribution(_Generic):
         """The method as a primitive."""
         theirs = _THEIRS.get(self.name, self)
         known = type(self) is _CLASSES.get(type(theirs))
+        hooks = vars(self).keys() - vars(theirs).keys()  # set on the object, as `_logpdf`
+        known = known and not any(name in dir(type(self)) for name in hooks)
         if not known or (self.a, self.b) != (theirs.a, theirs.b):
             raise NotDifferentiableError(
                 f"scipy.stats.{self.name}.{method}: not differentiable (tapegrad knows no formula "
                 f"for it: {type(self).__name__} derives from a class of SciPy's, or has another "
-                "support)."
+                "support, or methods that were set on it)."
             )
         return _rule(self.name, method)
 

@@ -256,4 +256,7 @@ DENSITIES: dict[str, Formula] = {
     "weibull_min": lambda y, c: c * y ** (c - 1) * np.exp(-(y**c)),
 }
 
-__all__ = ["AT_INFINITY", "DENSITIES", "area_at", "inward", "unknown", "vanishing"]
+# Laws whose density has several powers at its ends, by the signs of shapes: refused there.
+NOT_AT_ENDS = frozenset(("kappa4",))
+
+__all__ = ["AT_INFINITY", "DENSITIES", "NOT_AT_ENDS", "area_at", "inward", "unknown", "vanishing"]

@@ -16,7 +16,14 @@ from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradie
 from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
-from tapegrad.scipy.stats._ends import AT_INFINITY, area_at, inward, unknown, vanishing
+from tapegrad.scipy.stats._ends import (
+    AT_INFINITY,
+    NOT_AT_ENDS,
+    area_at,
+    inward,
+    unknown,
+    vanishing,
+)
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
 from tapegrad.scipy.stats._laws import Density, Formulas
 from tapegrad.scipy.stats._quadrature import expectation
@@ -247,6 +254,8 @@ class ContinuousMethods(Methods):
     ) -> Any:
         """A method at points that are an end; args: y, inner points, shapes, scale."""
         y, inner, shapes, scale = args
+        if self.name in NOT_AT_ENDS:
+            return unknown(sum(shapes, y) + scale)
         y = np.where(here, y, inner)
         fixed = stop_gradient(y), *map(stop_gradient, shapes)
         gap = fixed[0] - self._ends(fixed[1:])[which]

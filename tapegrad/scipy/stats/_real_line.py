@@ -9,6 +9,7 @@ import scipy.stats
 
 from tapegrad import elementwise, primitive, stop_gradient
 from tapegrad.scipy import _special as sp
+from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats._laws import Density
 from tapegrad.scipy.stats._quadrature import LINE, tails
 from tapegrad.scipy.stats._shared import (
@@ -153,6 +154,24 @@ def _kappa4_terms(y: Any, h: Any, k: Any) -> tuple[Any, Any]:
 def _kappa4_logpdf(y: Any, h: Any, k: Any) -> Any:
     s, logcdf = _kappa4_terms(y, h, k)
     return -s + k * s + (1 - h) * logcdf
+
+
+@primitive
+def _kappa4_low(h: Any, k: Any) -> Any:
+    return scipy.stats.kappa4.support(h, k)[0]
+
+
+def _kappa4_low_formula(h: Any, k: Any) -> Any:
+    log_h = np.log(np.where(h > 0, h, 1.0))
+    end = 1 / np.where(k < 0, k, -1.0)
+    return np.where(h > 0, log_h * sp.exprel(-k * log_h), np.where(k < 0, end, -np.inf))
+
+
+by_formula(_kappa4_low, _kappa4_low_formula, arrays=2)
+
+
+def _kappa4_ends(h: Any, k: Any) -> tuple[Any, Any]:
+    return _kappa4_low(h, k), np.where(k > 0, 1 / np.where(k > 0, k, 1.0), np.inf) + 0 * h
 
 
 def _laplace_asymmetric(y: Any, kappa: Any) -> tuple[Any, Any]:
@@ -364,7 +383,11 @@ LAWS: dict[str, Density] = {
         logcdf=lambda y, a, b: sp.log_ndtr(a + b * np.arcsinh(y)),
         logsf=lambda y, a, b: sp.log_ndtr(-a - b * np.arcsinh(y)),
     ),
-    "kappa4": Density(_kappa4_logpdf, logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1]),
+    "kappa4": Density(
+        _kappa4_logpdf,
+        logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1],
+        support=_kappa4_ends,
+    ),
     "laplace": Density(lambda y: -abs(y) - LOG_2, **_tails(lambda y: np.exp(-y) / 2)),
     "laplace_asymmetric": Density(
         lambda y, kappa: -_laplace_asymmetric(y, kappa)[0] - np.log(kappa + 1 / kappa),

@@ -239,3 +239,11 @@ def test_kappa4_whose_ends_move_with_its_shapes():
     for at in range(3):  # an inner point's derivatives, before the ends were known
         found = slope(stats.kappa4.cdf, (np.array([low, 0.2, high]), np.full(3, 0.1), 1.0), at)
         np.testing.assert_array_equal(np.isnan(found), [True, False, True])
+
+
+def test_a_tail_without_a_density_is_refused():
+    """At an infinite number of degrees of freedom, where SciPy has a value."""
+    at = (np.array([-1.0, 0.5]), np.inf, 0.25)
+    assert np.all(np.isfinite(theirs.nct.cdf(*at)))
+    for method in (stats.nct.cdf, stats.nct.sf):
+        assert np.all(np.isnan(slope(method, at, 2)))

@@ -11,10 +11,10 @@ from tapegrad import constant, primitive, stop_gradient
 from tapegrad._core.values import Traced, any_true, innermost
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._formula import by_formula
-from tapegrad.scipy.stats._ends import unknown
 from tapegrad.scipy.stats._laws import plain
 from tapegrad.scipy.stats._methods import AREAS, INSIDE, MOMENTS, OUTSIDE, Methods, named
 from tapegrad.scipy.stats._quadrature import column
+from tapegrad.scipy.stats._shared import unknown
 
 
 class DiscreteMethods(Methods):

@@ -95,11 +95,6 @@ def vanishing(count: int) -> Any:
     return zero
 
 
-def unknown(x: Any) -> Any:
-    """NaN, and so are its derivatives of every order."""
-    return np.exp(np.nan * x)
-
-
 def _zero_but(bad: Callable[[Any], Any], x: Any) -> Any:
     return np.where(bad(x), np.nan, 0.0)
 
@@ -259,4 +254,4 @@ DENSITIES: dict[str, Formula] = {
 # Laws whose density has several powers at its ends, by the signs of shapes: refused there.
 NOT_AT_ENDS = frozenset(("kappa4",))
 
-__all__ = ["AT_INFINITY", "DENSITIES", "NOT_AT_ENDS", "area_at", "inward", "unknown", "vanishing"]
+__all__ = ["AT_INFINITY", "DENSITIES", "NOT_AT_ENDS", "area_at", "inward", "vanishing"]

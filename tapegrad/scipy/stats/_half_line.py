@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._ends import unknown
 from tapegrad.scipy.stats._laws import Density, log1mexp
 from tapegrad.scipy.stats._shared import (
     LOG_2,
@@ -24,6 +23,7 @@ from tapegrad.scipy.stats._shared import (
     log_gamma_density,
     log_normal,
     log_normal_mass,
+    unknown,
 )
 
 

@@ -21,12 +21,12 @@ from tapegrad.scipy.stats._ends import (
     NOT_AT_ENDS,
     area_at,
     inward,
-    unknown,
     vanishing,
 )
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
 from tapegrad.scipy.stats._laws import Density, Formulas
 from tapegrad.scipy.stats._quadrature import expectation
+from tapegrad.scipy.stats._shared import unknown
 
 DENSITIES = ("pdf", "logpdf")
 AREAS = ("cdf", "logcdf", "sf", "logsf")

@@ -17,9 +17,10 @@ import numpy as np
 
 from tapegrad import constant, elementwise, primitive, stop_gradient
 from tapegrad._core.quiet import silence
+from tapegrad._core.values import any_true
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._laws import Formula, slope
-from tapegrad.scipy.stats._shared import LOG_2
+from tapegrad.scipy.stats._shared import LOG_2, unknown
 
 # As far as e**-640: what is left there of powers of small exponents, as of gamma of a small shape.
 _STEP = 0.05
@@ -91,17 +92,19 @@ def tails(
     def mass(y: Any, *shapes: Any) -> Any:
         """Minus what lies beyond y, or what lies before it, by the sign of the reach."""
         length, at = column(reach(y, *shapes), coordinate.z(y))
-        shapes = tuple(column(*shapes))
+        given, shapes = sum(shapes), tuple(column(*shapes))
 
         def log_density(z: Any) -> Any:
             return logpdf(coordinate.y(z), *shapes) + coordinate.log_rate(z)
 
         nodes = at + length * REACHES
         with silence():
-            worth = seen(log_density(nodes))
+            logs = stop_gradient(log_density(nodes))
+        worth, no_number = seen(logs), np.all(np.isnan(logs), axis=-1)  # as where a shape is inf
         nodes = np.where(worth, nodes, at)
         parts = np.where(worth, np.exp(log_density(nodes)), 0.0) * REACH_WEIGHTS
-        return -np.sum(parts * length, axis=-1)
+        total = -np.sum(parts * length, axis=-1)
+        return np.where(no_number, unknown(given), total) if any_true(no_number) else total
 
     slopes = [
         (known or {}).get(position) or slope(mass, position) for position in range(1, count + 1)

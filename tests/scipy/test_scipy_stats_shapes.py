@@ -88,7 +88,10 @@ def difference(function, args, at, width):
     for steps, weights in SIDES:
         places = np.union1d(steps, 2 * steps)  # in one call, as calls take most of the time
         by = (places * step).reshape(-1, *[1] * np.ndim(args[at]))
-        values = np.asarray(function(*moved(args, at, by)), float)
+        given = moved(args, at, by)
+        if np.ndim(args[at]):  # SciPy's dpareto_lognorm does not broadcast by each shape
+            given = np.broadcast_arrays(*given)
+        values = np.asarray(function(*given), float)
         at_wide, at_narrow = (values[np.searchsorted(places, k * steps)] for k in (2, 1))
         wide = np.where(np.isfinite(wide), wide, weights @ at_wide / (2 * step))
         narrow = np.where(np.isfinite(narrow), narrow, weights @ at_narrow / step)

@@ -250,3 +250,11 @@ def test_a_tail_without_a_density_is_refused():
     assert np.all(np.isfinite(theirs.nct.cdf(*at)))
     for method in (stats.nct.cdf, stats.nct.sf):
         assert np.all(np.isnan(slope(method, at, 2)))
+
+
+@pytest.mark.parametrize("p", [0.7, -1.3])
+def test_genhyperbolic_of_other_orders(p):
+    """Far nodes, where a Bessel function's integral has no width, were an OverflowError."""
+    given = (np.array([-3.0, 0.3]), np.full(2, p), 2.0, -0.5)
+    expected, _ = difference(theirs.genhyperbolic.cdf, given, 1, 0.1)
+    np.testing.assert_allclose(slope(stats.genhyperbolic.cdf, given, 1), expected, rtol=1e-6)

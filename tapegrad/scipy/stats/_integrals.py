@@ -157,7 +157,7 @@ def _log_kv(order: Any, z: Any) -> Any:
     back = np.minimum(reach + _KV_FALL / np.maximum(p, 1e-3), 2 * peak + reach)
     start, end = peak - np.maximum(back, reach), peak + reach
     longest = (end - start) / np.minimum(reach, 2.0)
-    longest = float(np.max(np.nan_to_num(plain(longest)), initial=0.0))
+    longest = float(np.max(np.nan_to_num(plain(longest), posinf=0.0), initial=0.0))
     steps = np.linspace(0.0, 1.0, int(12 * longest) + 80)
     side = np.where(stop_gradient(order) < 0, -1.0, 1.0)
     order, z, start, width = column(order * side, z, start, end - start)

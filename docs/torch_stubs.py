@@ -46,6 +46,17 @@ _Device: TypeAlias = _device | _str | _int
 
 '''
 
+ABSENT = '''\
+"""`torch.{space}`: {about}
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+'''
+
 # The user's words for annotations of the source.
 TYPES = {
     "": "Any",
@@ -234,7 +245,8 @@ def header(title: str, imports: str) -> str:
 def torch_stub() -> str:
     """`torch/__init__.pyi`: the namespace `torch`."""
     import tapegrad.torch as torch
-    from tapegrad.torch import _dtypes, _names
+    from tapegrad.torch import _dtypes
+    from tapegrad.torch._absent import FINDER
     from tapegrad.torch._ops.families import OPERATIONS
 
     imports = list(imports_of(torch))
@@ -245,10 +257,16 @@ def torch_stub() -> str:
         "from tapegrad.torch._ops.create.generator import Generator as Generator",
         "from tapegrad.torch._ops.create.legacy import _TensorType",
     ]
-    lines = ["__version__: _str", "newaxis: None"]
+    public = set(dir(torch))
+    known = {*_dtypes.BY_NAME, *_dtypes.ALIASES, *OPERATIONS}
+    imports += [
+        f"from tapegrad.torch import {name} as {name}" for name in sorted(FINDER.inner(""))
+    ]
+    lines = ["__version__: _str"]
+    lines += absent_lines("", sorted(FINDER.names("") - known - {*FINDER.inner("")}))
     lines += [f"{name}: _dtype" for name in sorted({*_dtypes.BY_NAME, *_dtypes.ALIASES})]
     for name, found in sorted(OPERATIONS.items()):
-        if name not in _names.PYTORCH or name in taken or name == "Generator":
+        if name not in public or name in taken or name == "Generator":
             continue
         if inspect.isroutine(found):
             lines += declaration("torch", name, found)
@@ -328,6 +346,39 @@ def functions_stub(space: str, names: list[str]) -> str:
     return header(f"The namespace `{space}`", OTHERS + "\n") + "\n".join(lines) + "\n"
 
 
+def absent_lines(space: str, names: list[str]) -> Iterator[str]:
+    """Declarations of names of the table of what is not here."""
+    from tapegrad.torch._absent import FINDER, is_refused
+
+    for name in names:
+        row = FINDER.sections[space].rows[name]
+        if row.answer == "absent" or name.startswith("_"):
+            continue
+        kind = row.kind()
+        if row.parameters is None and not is_refused(row):
+            yield f"{name}: {plain(kind)}"
+        elif name[0].isupper() and is_refused(row):
+            yield f"class {name}:"
+            yield "    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."
+            yield "    def __getattr__(self, name: _str) -> Any: ..."
+        else:
+            yield from wrapped(f"def {name}{row.parameters or '(*args, **kwargs)'} -> {kind}: ...")
+
+
+def absent_stubs() -> Iterator[tuple[str, str]]:
+    """The stubs of the modules of that table, by their places."""
+    from tapegrad.torch._absent import FINDER
+
+    for space, section in FINDER.sections.items():
+        if section.extends or not space or any(word[0] == "_" for word in space.split(".")):
+            continue
+        inner = FINDER.inner(space)
+        place = f"{space.replace('.', '/')}{'/__init__' if inner else ''}.pyi"
+        lines = [f"from tapegrad.torch.{space} import {word} as {word}" for word in inner]
+        lines += absent_lines(space, sorted(section.rows))
+        yield place, ABSENT.format(space=space, about=section.about) + "\n".join(lines) + "\n"
+
+
 def return_types_stub() -> str:
     """`torch/return_types.pyi`: named tuples of tensors."""
     from tapegrad.torch import return_types
@@ -353,11 +404,13 @@ def stubs() -> dict[Path, str]:
         module = importlib.import_module(f"tapegrad.torch.{word}")
         names = sorted(set(module.__all__))
         made[f"{word.replace('.', '/')}.pyi"] = functions_stub(f"torch.{word}", names)
+    made |= absent_stubs()
     return {PLACE / place: text for place, text in made.items()}
 
 
 def main() -> None:
     for place, text in stubs().items():
+        place.parent.mkdir(exist_ok=True)
         place.write_text(text, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m tapegrad demo`, `grad`, `check` and `run`; also `tapegrad`.
+"""The command line: `python -m tapegrad demo`, `grad`, `check`, `run`, `torch`; also `tapegrad`.
 
 Knows the options and how a failure is told. What a subcommand does is in `_cli`, imported on call.
 """
@@ -57,6 +57,12 @@ example:
 
 exit status: that of the script; 2 bad input."""
 
+TORCH = """\
+example:
+  python -m tapegrad torch train.py --epochs 3
+
+exit status: that of the script; 2 bad input."""
+
 
 def parser() -> argparse.ArgumentParser:
     """Describe the options of every subcommand."""
@@ -69,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     _add_grad(commands)
     _add_check(commands)
     _add_run(commands)
+    _add_torch(commands)
     return top
 
 
@@ -142,8 +149,23 @@ def _add_run(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_adopt(run)
-    run.add_argument("script", metavar="FILE.py")
-    run.add_argument("args", nargs=argparse.REMAINDER, help="what the script is given")
+    _add_script(run)
+
+
+def _add_torch(commands: Any) -> None:
+    """The options of `torch`: the script, and what it is given."""
+    command = commands.add_parser(
+        "torch",
+        help="run a script in which torch means tapegrad.torch",
+        epilog=TORCH,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_script(command)
+
+
+def _add_script(command: argparse.ArgumentParser) -> None:
+    command.add_argument("script", metavar="FILE.py")
+    command.add_argument("args", nargs=argparse.REMAINDER, help="what the script is given")
 
 
 def _add_check(commands: Any) -> None:

@@ -16,14 +16,20 @@ from tapegrad._cli._target import CommandError, adopt_named
 
 def run(options: argparse.Namespace) -> int:
     """Run the script as the main program, adopted like the packages."""
+    text, main = script_of(options)
+    adopt_named(options.adopt)
+    execute(compiled(text, options.script), vars(main))
+    return 0
+
+
+def script_of(options: argparse.Namespace) -> tuple[bytes, types.ModuleType]:
+    """The text of the script, and the main module for it, with the arguments in their place."""
     path = Path(options.script)
     if not path.is_file():
         raise CommandError(f"{options.script}: no such file")
-    adopt_named(options.adopt)
     sys.argv = [options.script, *options.args]
     sys.path.insert(0, str(path.resolve().parent))  # as `python FILE.py` does
     main = types.ModuleType("__main__")
     main.__file__ = options.script
     sys.modules["__main__"] = main
-    execute(compiled(path.read_bytes(), options.script), vars(main))
-    return 0
+    return path.read_bytes(), main

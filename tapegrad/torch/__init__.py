@@ -10,14 +10,10 @@ from typing import Any
 
 from tapegrad.torch import (
     _dtypes,
-    amp,
     autograd,
-    backends,
-    cuda,
     distributions,
     fft,
     func,
-    functional,
     linalg,
     nn,
     optim,
@@ -30,11 +26,11 @@ from tapegrad.torch import (
     utils,
     version,
 )
-from tapegrad.torch import _environment as _environment
-from tapegrad.torch import _names as _names
 from tapegrad.torch import _programs as _programs
+from tapegrad.torch import _settings as _settings
 from tapegrad.torch import random as random
 from tapegrad.torch._docstrings.sections import complete
+from tapegrad.torch._absent import FINDER
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
@@ -61,24 +57,16 @@ from tapegrad.torch._graph.modes import (
     no_grad,
     set_grad_enabled,
 )
+from tapegrad.torch._install import install, uninstall
+from tapegrad.torch._mixed_precision import GradScaler, autocast
 from tapegrad.torch._ops.families import OPERATIONS
-from tapegrad.torch._settings import (
-    are_deterministic_algorithms_enabled,
-    get_float32_matmul_precision,
-    get_num_interop_threads,
-    get_num_threads,
-    set_float32_matmul_precision,
-    set_num_interop_threads,
-    set_num_threads,
-    use_deterministic_algorithms,
-)
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.amp import GradScaler, autocast
 from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tapegrad.torch.func import vmap
-from tapegrad.torch.version import __version__ as __version__
+from tapegrad.torch.torch_version import __version__ as __version__
 
-newaxis = None
+FINDER.extend()
+_METHODS_ONLY = FINDER.methods_only()
 
 
 def __getattr__(name: str) -> Any:
@@ -86,30 +74,28 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = _dtypes.BY_NAME.get(_dtypes.ALIASES.get(name, name))
     if found is None:
-        raise AttributeError(_names.missing(name))
+        found = FINDER.made("", name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    """The names that PyTorch has too, and those of any module."""
-    known = {*globals(), *OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES}
-    return sorted(name for name in known if name in _names.PYTORCH or name.startswith("__"))
+    """The public names, and those of any module."""
+    known = {*OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES, *FINDER.names(""), *__all__}
+    known -= _METHODS_ONLY
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted({name for name in known if not name.startswith("_")} | special)
 
 
 __all__ = [
     "GradScaler",
     "Size",
     "Tensor",
-    "amp",
-    "are_deterministic_algorithms_enabled",
     "autocast",
     "autograd",
-    "backends",
     "channels_last",
     "channels_last_3d",
     "contiguous_format",
-    "cuda",
     "device",
     "distributions",
     "dtype",
@@ -118,14 +104,11 @@ __all__ = [
     "fft",
     "finfo",
     "func",
-    "functional",
     "get_default_dtype",
-    "get_float32_matmul_precision",
-    "get_num_interop_threads",
-    "get_num_threads",
     "iinfo",
     "inf",
     "inference_mode",
+    "install",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_grad_enabled",
@@ -135,25 +118,22 @@ __all__ = [
     "linalg",
     "memory_format",
     "nan",
-    "newaxis",
     "nn",
     "no_grad",
     "optim",
     "pi",
     "preserve_format",
     "profiler",
+    "random",
     "return_types",
     "serialization",
     "set_default_dtype",
-    "set_float32_matmul_precision",
     "set_grad_enabled",
-    "set_num_interop_threads",
-    "set_num_threads",
     "special",
     "strided",
     "testing",
     "types",
-    "use_deterministic_algorithms",
+    "uninstall",
     "utils",
     "version",
     "vmap",

@@ -1,22 +1,23 @@
-"""Settings at the top of scripts: threads, determinism, compilation.
+"""Settings at the top of scripts that do something, or are checked: threads, determinism, loops.
 
-Knows what has no effect here, and says so. Must not know tensors.
+What does nothing stands in `_absent/table.py`. Must not know tensors.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.torch._absent.table import say_once
 from tapegrad.torch._ops.declare import register
-from tapegrad.torch.amp import say_once
 
 _threads: list[int] = []
 _controls: list[Any] = []  # of threadpoolctl, whose limits end with it
 _deterministic = {"mode": False, "warn_only": False}
 
 
+@register(method=False)
 def set_num_threads(num: int) -> None:
     """Let NumPy's linear algebra use so many threads, through threadpoolctl where it is there.
 
@@ -25,6 +26,8 @@ def set_num_threads(num: int) -> None:
     num : int
         The number, at least 1.
 
+    Examples
+    --------
     >>> torch.set_num_threads(torch.get_num_threads())
     """
     if num <= 0 or not isinstance(num, int):
@@ -37,6 +40,7 @@ def set_num_threads(num: int) -> None:
     _controls[:] = [threadpoolctl.threadpool_limits(num, "blas")]
 
 
+@register(method=False)
 def get_num_threads() -> int:
     """The number of threads that was set, or that of processors.
 
@@ -45,38 +49,15 @@ def get_num_threads() -> int:
     int
         The number.
 
+    Examples
+    --------
     >>> torch.get_num_threads() > 0
     True
     """
     return _threads[0] if _threads else os.cpu_count() or 1
 
 
-def set_num_interop_threads(num: int) -> None:
-    """Do nothing: operations run one after the other.
-
-    Parameters
-    ----------
-    num : int
-        PyTorch's parameter.
-
-    >>> torch.set_num_interop_threads(1)
-    """
-
-
-def get_num_interop_threads() -> int:
-    """1.
-
-    Returns
-    -------
-    int
-        The number.
-
-    >>> torch.get_num_interop_threads()
-    1
-    """
-    return 1
-
-
+@register(method=False)
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Note the mode: what is computed here is deterministic anyway.
 
@@ -87,16 +68,14 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     warn_only : bool, default False
         Noted too: the mode is "warn".
 
+    Examples
+    --------
     >>> torch.use_deterministic_algorithms(False)
     """
     _deterministic.update(mode=bool(mode), warn_only=bool(warn_only))
 
 
-def warns_only() -> bool:
-    """The last `warn_only`."""
-    return _deterministic["warn_only"]
-
-
+@register(method=False)
 def are_deterministic_algorithms_enabled() -> bool:
     """The last setting.
 
@@ -105,43 +84,67 @@ def are_deterministic_algorithms_enabled() -> bool:
     bool
         Whether it is so.
 
+    Examples
+    --------
     >>> torch.are_deterministic_algorithms_enabled()
     False
     """
     return _deterministic["mode"]
 
 
-def set_float32_matmul_precision(precision: str) -> None:
-    """Check the word, and do nothing: products are computed in full precision.
+@register(method=False)
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """The last `warn_only` of `use_deterministic_algorithms`.
 
-    Parameters
-    ----------
-    precision : str
-        "highest", "high" or "medium".
-
-    Raises
-    ------
-    RuntimeError
-        For another word.
-
-    >>> torch.set_float32_matmul_precision("highest")
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
     """
-    if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
+    return _deterministic["warn_only"]
 
 
-def get_float32_matmul_precision() -> str:
-    """The word "highest".
+@register(method=False)
+def get_deterministic_debug_mode() -> int:
+    """The last setting, as a number: 0, 1 or 2.
 
     Returns
     -------
-    str
-        The word.
+    int
+        The mode.
 
-    >>> torch.get_float32_matmul_precision()
-    'highest'
+    Examples
+    --------
+    >>> torch.get_deterministic_debug_mode()
+    0
     """
-    return "highest"
+    return (1 if _deterministic["warn_only"] else 2) if _deterministic["mode"] else 0
+
+
+@register(method=False)
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Note a mode, "default", "warn" or "error": what is computed here is deterministic anyway.
+
+    Parameters
+    ----------
+    debug_mode : int or str
+        0, 1 or 2, or "default", "warn" or "error".
+
+    Examples
+    --------
+    >>> torch.set_deterministic_debug_mode("default")
+    """
+    words = {"default": 0, "warn": 1, "error": 2}
+    if isinstance(debug_mode, str):
+        if debug_mode not in words:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                f"{debug_mode}"
+            )
+        debug_mode = words[debug_mode]
+    elif debug_mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
 
 
 @register("compile", method=False)
@@ -165,6 +168,8 @@ def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> An
     UserWarning
         At the first call.
 
+    Examples
+    --------
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -176,14 +181,34 @@ def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> An
     return (lambda given: given) if model is None else model
 
 
-__all__ = [
-    "are_deterministic_algorithms_enabled",
-    "compile_model",
-    "get_float32_matmul_precision",
-    "get_num_interop_threads",
-    "get_num_threads",
-    "set_float32_matmul_precision",
-    "set_num_interop_threads",
-    "set_num_threads",
-    "use_deterministic_algorithms",
-]
+@register(method=False)
+def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Any:
+    """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once.
+
+    Parameters
+    ----------
+    cond_fn : callable
+        The condition, of all values that are carried.
+    body_fn : callable
+        What makes the next values of them, as a tuple.
+    carried_inputs : sequence
+        The first values.
+
+    Returns
+    -------
+    tuple
+        The last values.
+
+    Examples
+    --------
+    >>> torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))
+    (tensor(3),)
+    """
+    carried = tuple(carried_inputs)
+    while bool(cond_fn(*carried)):
+        made = body_fn(*carried)
+        carried = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+    return carried
+
+
+__all__ = ["compile_model", "set_num_threads"]

@@ -25,6 +25,7 @@ TOWER = (
     "_config",
     "_numpy_versions",
     "_warning",
+    "_alias",
     "_files",
     "_progress",
     "_tree",
@@ -64,6 +65,7 @@ TOWER = (
     "torch.return_types",
     "torch._docstrings",
     "torch._ops",
+    "torch._absent",
     "torch._engine",
     "torch.random",
     "torch.linalg",
@@ -78,16 +80,13 @@ TOWER = (
     "torch.serialization",
     "torch.utils",
     "torch.testing",
-    "torch.amp",
-    "torch.cuda",
-    "torch.backends",
-    "torch._names",
+    "torch._mixed_precision",
     "torch._settings",
-    "torch._environment",
     "torch._programs",
-    "torch.functional",
+    "torch._install",
     "torch.types",
     "torch.version",
+    "torch.torch_version",
     "torch",
 )
 
@@ -180,6 +179,7 @@ SOCKETS = {
 # Modules that rooms below them import by name, and why no other way is open. Each closes a circle
 # of rooms; nothing is imported before a program asks for it.
 UPWARD = {
+    ("_cli._torch", "torch"): "the command that runs a script on the layer",
     ("_arrays.interface", "numpy"): "`x.__array_namespace__()` is the namespace on top of all",
     ("_core.operands", "scipy.sparse"): "an operator met a matrix of SciPy's, which NumPy lacks",
     ("numpy", "scipy.special"): "`xp.special` of the Array API, which SciPy asks for",
@@ -197,10 +197,9 @@ TOLD = {
     ("_arrays.refusal", "home"): "an error names the mirror of the library that it is about",
     ("_cli._target", "place"): "the user's file",
     ("_core.rule", "rules"): "the rules of a library come when a program has imported it",
-    (
-        "autograd._install",
-        "HOME + spec.name.removeprefix(NAME)",
-    ): "its own modules by HIPS's names",
+    ("_alias", "home"): "our packages by the names of other libraries",
+    ("_alias", "str(self.home_of(spec.name))"): "the same",
+    ("torch._absent.modules", "full"): "what a row of the table names",
     ("autograd.scipy._names", "mirror"): "the module of tapegrad.scipy, below, of the same name",
     ("dask._imports", "name"): "Dask's own module",
     ("scipy._copies", "f'tapegrad.{name}'"): "its own modules by SciPy's names",

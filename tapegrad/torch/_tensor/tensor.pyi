@@ -381,8 +381,8 @@ class Tensor:
         self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
         """Write Cauchy numbers."""
-    def ccol_indices(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def ccol_indices(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self) -> Tensor:
@@ -419,10 +419,10 @@ class Tensor:
         """`clamp`, written into this tensor's own memory."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy that passes the gradient on; in the memory order of the tensor by default."""
-    def coalesce(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
-    def col_indices(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def coalesce(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
+    def col_indices(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def conj(self) -> Tensor:
         """The complex conjugate; of real tensors the tensor itself."""
     def conj_physical(self) -> Tensor:
@@ -461,8 +461,8 @@ class Tensor:
         """The tensor itself, which is in the CPU's memory; a copy if in another memory format."""
     def cross(self, other: _Operand, dim: _int | None = None) -> Tensor:
         """The cross products of vectors of three elements along `dim`: the first of length 3."""
-    def crow_indices(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def crow_indices(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def cuda(self, device: _Device | None = None, **_: Any) -> Tensor:
         """RuntimeError: tensors are in the CPU's memory."""
     def cummax(self, dim: _Sizes) -> return_types.cummax:
@@ -488,7 +488,7 @@ class Tensor:
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """`deg2rad`, written into this tensor's own memory."""
-    def dense_dim(self) -> _int:
+    def dense_dim(self) -> Tensor:
         """The number of dimensions."""
     def det(self) -> Tensor:
         """The determinant of a square matrix, or of each of a stack."""
@@ -755,16 +755,16 @@ class Tensor:
         """`index_reduce`, written into this tensor's own memory."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The parts at these positions of a dimension."""
-    def indices(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def indices(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def inner(self, other: _Operand) -> Tensor:
         """Sums of products over the last dimensions of both; of a number, the product."""
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
     def inverse(self) -> Tensor:
         """The inverse of a square matrix, or of each of a stack."""
-    def is_coalesced(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def is_coalesced(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex."""
     def is_conj(self) -> _bool:
@@ -774,7 +774,7 @@ class Tensor:
     is_cpu: _bool
     is_cuda: _bool
     def is_distributed(self) -> _bool:
-        """False."""
+        """Return False: this tensor is dense, and on the CPU."""
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floats."""
     def is_inference(self) -> _bool:
@@ -1262,13 +1262,13 @@ class Tensor:
     def reciprocal_(self) -> Tensor:
         """`reciprocal`, written into this tensor's own memory."""
     def record_stream(self, stream: Any) -> None:
-        """Do nothing: there are no streams."""
+        """Do nothing: this tensor is dense, and on the CPU."""
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
         """Call `hook(grad)` when the gradient of this tensor is computed; the hook may replace it."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`."""
-    def reinforce(self, reward: Any = None) -> None:
-        """RuntimeError, as in PyTorch: use `torch.distributions`."""
+    def reinforce(self, reward: Any = None) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def relu(self) -> Tensor:
         """`max(x, 0)`; the gradient at 0 is 0."""
     def relu_(self) -> Tensor:
@@ -1327,8 +1327,8 @@ class Tensor:
         """The nearest number with so many decimals, halves to even; a derivative of 0."""
     def round_(self, *, decimals: _int = 0) -> Tensor:
         """`round`, written into this tensor's own memory."""
-    def row_indices(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def row_indices(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def rsqrt(self) -> Tensor:
         """1 / sqrt(x) of each element."""
     def rsqrt_(self) -> Tensor:
@@ -1442,7 +1442,7 @@ class Tensor:
     ) -> return_types.sort:
         """The elements in order along a dimension, and where they were: (values, indices)."""
     def sparse_dim(self) -> _int:
-        """0: no dimension is sparse."""
+        """Return 0: this tensor is dense, and on the CPU."""
     def split(self, split_size_or_sections: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
         """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
     def split_with_sizes(self, split_sizes: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1574,9 +1574,7 @@ class Tensor:
         memory_format: Any = None,
     ) -> Tensor:
         """The tensor with another dtype; itself where it has it already, unless `copy=True`."""
-    def to_dense(
-        self, dtype: _dtype | None = None, *, masked_grad: _bool | None = None
-    ) -> Tensor:
+    def to_dense(self, dtype: _dtype | None = None, *, masked_grad: Any = None) -> Tensor:
         """The tensor itself, which is dense; of another dtype where one is given."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -1730,8 +1728,8 @@ class Tensor:
         """`unsqueeze` of this tensor itself."""
     def untyped_storage(self) -> Any:
         """The memory of this tensor, which its views share."""
-    def values(self, *_args: Any) -> Tensor:
-        """RuntimeError: this tensor is not sparse."""
+    def values(self) -> NoReturn:
+        """Raise RuntimeError: this tensor is dense, and on the CPU."""
     def var(
         self,
         dim: _Sizes | None = None,

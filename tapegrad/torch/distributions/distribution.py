@@ -75,7 +75,7 @@ class Distribution:
 
     else:
         support = constraints.real
-    _validate_by_default = True
+    _validate_args = True
 
     def __init__(
         self,
@@ -84,9 +84,8 @@ class Distribution:
         validate_args: bool | None = None,
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
-        self._validate_args = (
-            self._validate_by_default if validate_args is None else bool(validate_args)
-        )
+        if validate_args is not None:
+            self._validate_args = bool(validate_args)
         if self._validate_args:
             self._check_parameters()
 
@@ -125,7 +124,7 @@ class Distribution:
         """
         if value not in (True, False):
             raise ValueError
-        Distribution._validate_by_default = bool(value)
+        Distribution._validate_args = bool(value)
 
     @property
     def batch_shape(self) -> Size:

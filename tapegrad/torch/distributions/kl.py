@@ -75,10 +75,9 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     >>> torch.distributions.kl_divergence(Unit(torch.tensor(0.0)), Unit(torch.tensor(2.0)))
     tensor(2.)
     """
-    if not (isinstance(type_p, type) and issubclass(type_p, Distribution)):
-        raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
-    if not (isinstance(type_q, type) and issubclass(type_q, Distribution)):
-        raise TypeError(f"Expected type_q to be a Distribution subclass but got {type_q}")
+    for word, kind in (("type_p", type_p), ("type_q", type_q)):
+        if not isinstance(kind, type):  # packages have classes that stand for distributions
+            raise TypeError(f"Expected {word} to be a Distribution subclass but got {kind}")
 
     def decorate(formula: Formula) -> Formula:
         _FORMULAS[type_p, type_q] = formula

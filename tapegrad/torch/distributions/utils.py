@@ -6,14 +6,17 @@ Knows tensors. Must not know distributions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
 from tapegrad.torch import _dtypes
+from tapegrad.torch._absent import FINDER
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 
 R = TypeVar("R")
+__getattr__ = partial(FINDER.made, "distributions.utils")
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

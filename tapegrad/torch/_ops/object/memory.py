@@ -5,6 +5,7 @@ Knows NumPy's memory. Must not know what operations there are.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import memory_of
 from tapegrad._warning import warn
+from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import preserve_format, word_of
 from tapegrad.torch._formats import arranged, check_rank, is_in, rank_of
 from tapegrad.torch._graph.modes import is_inference_mode_enabled
@@ -97,6 +99,60 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
             f"{dim})"
         )
     return steps[dim]
+
+
+_ORDERS = {
+    _dtypes.channels_last: (0, 2, 3, 1),
+    _dtypes.channels_last_3d: (0, 2, 3, 4, 1),
+}
+
+
+@register(function=False)
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, the outermost first.
+
+    Parameters
+    ----------
+    ambiguity_check : bool or list of memory_formats, default False
+        Whether an order that is not unique is an error; a list allows such a tensor that is in one
+        of its memory formats alone.
+
+    Returns
+    -------
+    tuple of ints
+        The dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If the order is not unique, or the tensor is in none or several of the formats.
+    TypeError
+        If `ambiguity_check` is neither a bool nor a list of memory formats.
+    """
+    strides = self.stride()
+    found = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+    asked: Any = ambiguity_check
+    listed = asked if isinstance(asked, list) else []
+    known = isinstance(asked, (bool, list))
+    if not known or not all(isinstance(given, _dtypes.memory_format) for given in listed):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if asked is not False and _is_ambiguous(self):
+        fitting = [given for given in listed if self.is_contiguous(memory_format=given)]
+        if len(fitting) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the "
+                "given memory formats."
+            )
+        if self.is_contiguous() and any(self.is_contiguous(memory_format=f) for f in _ORDERS):
+            raise RuntimeError("The tensor does not have unique dim order.")
+        return _ORDERS.get(fitting[0], tuple(range(len(strides))))
+    return found
+
+
+def _is_ambiguous(tensor: Tensor) -> bool:
+    """Whether dimensions could change places without a change in memory."""
+    steps = tensor.stride()
+    return 1 in tensor.shape or any(a == b for a, b in itertools.pairwise(steps))
 
 
 def _address(array: Value) -> int:

@@ -104,6 +104,66 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return _by_python(self, "map_", callable, self, tensor)
 
 
+@register(function=False)
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad.
+
+    Parameters
+    ----------
+    x : Tensor
+        The second tensor.
+    y : Tensor
+        The third one.
+    callable : callable
+        A function of three numbers.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
+    if self.requires_grad or x.requires_grad or y.requires_grad:
+        raise RuntimeError(
+            "Can't call map2_() on Variable that requires grad. Use var.detach().map2_() instead."
+        )
+    parts = zip(
+        self.reshape(-1).tolist(),
+        x.expand_as(self).reshape(-1).tolist(),
+        y.expand_as(self).reshape(-1).tolist(),
+        strict=True,
+    )
+    made = self.new_tensor([callable(*part) for part in parts])
+    self.copy_(made.reshape(self.shape))
+    return self
+
+
+def _grad_dtype(self: Tensor) -> Any:
+    """The dtype of the gradient: the tensor's own."""
+    return self.dtype
+
+
+register("grad_dtype", function=False)(property(_grad_dtype))
+
+
+@register(function=False)
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """Value that `load_state_dict` stores for this parameter: a detached tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        What was loaded.
+    assign : bool, default False
+        Whether the parameter becomes `other`, instead of getting its elements.
+
+    Returns
+    -------
+    Tensor
+        The tensor to store.
+    """
+    return other.detach() if assign else self.detach().copy_(other)
+
+
 def _by_python(target: Tensor, word: str, function: Function, *sources: Tensor) -> Tensor:
     if any(source.requires_grad for source in sources):
         raise RuntimeError(

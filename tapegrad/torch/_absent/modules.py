@@ -1,0 +1,282 @@
+"""Modules and names of PyTorch's with nothing to do here, made of the table when asked for.
+
+Knows how a row of the table becomes a function, a class or a constant. Must not know which names
+there are, nor tensors.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import re
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+HOME = "tapegrad.torch"
+REFUSED = ("refused", "raise ")  # how an answer begins that is none
+
+_PLAIN = (bool, int, float, str, tuple, list, dict)
+_HEADING = re.compile(r"^\[(\+?)([\w.]*)\] (?!\|)(.*)$")
+_ENTRY = re.compile(r"([\w.]+)(\([^()]*(?:\(\)[^()]*)*\))?")
+_PARAMETER = re.compile(r"^(\**\w+)(?:=(.+))?$")
+
+
+class Row(NamedTuple):
+    """What is said of a name."""
+
+    answer: str  # an expression, `raise ...`, `refused` or `from` a module
+    parameters: str | None  # in parentheses; None of what is not called
+    summary: str
+    example: str
+
+    def kind(self) -> str:
+        """The word for the type of the answer: `bool`, `NoReturn`, or `Any`."""
+        return "NoReturn" if is_refused(self) else _type_of(self)
+
+
+class Section(NamedTuple):
+    """A module of the table: what it is for, and its rows by name."""
+
+    about: str
+    rows: dict[str, Row]
+    extends: bool  # a module that is there: these are names that it has not
+
+
+def read(table: str) -> dict[str, Section]:
+    """The sections of a table by the names of their modules: table.py says how it is written."""
+    sections: dict[str, Section] = {}
+    for line in table.replace("\n    ", " ").splitlines():
+        heading = _HEADING.match(line)
+        if heading is not None:
+            known = sections[heading[2]] = Section(heading[3], {}, bool(heading[1]))
+        elif line:
+            answer, names, summary, example = [*map(str.strip, line.split(" | ")), "", ""][:4]
+            for name, parameters in _ENTRY.findall(names):
+                known.rows[name] = Row(answer, parameters or None, summary, example)
+    return sections
+
+
+def is_refused(row: Row | None) -> bool:
+    """Whether a row says why its name is not here."""
+    return row is not None and row.answer.startswith(REFUSED)
+
+
+# --- From rows to what they say -----------------------------------------------------------------
+
+
+def answer_of(space: str, name: str, section: Section, tools: dict[str, Any]) -> Any:
+    """The function, class or constant that a row describes.
+
+    space: the module's name without `tapegrad.torch`. tools: the names that answers may use.
+    """
+    row = section.rows[name]
+    tools = {**tools, "name": name}
+    if row.answer.startswith("from "):
+        place, _, theirs = row.answer.removeprefix("from ").partition(" as ")
+        full = place if place[0] != "." else f"{HOME}{place.rstrip('.')}"
+        return getattr(importlib.import_module(full), theirs or name)
+    if row.parameters is None and not is_refused(row):
+        return eval(row.answer, tools)  # noqa: S307 - the table's own text
+    a_class = is_refused(row) and name[0].isupper()
+    parameters = (row.parameters or "(*args, **kwargs)")[1:-1]
+    bases: tuple[Any, ...] = ()
+    if a_class:
+        bases = (eval(row.parameters, tools),) if row.parameters else ()  # noqa: S307
+        parameters = "*args, **kwargs"
+    body = row.answer if row.answer.startswith("raise ") else f"return {row.answer}"
+    full = f"torch.{space}.{name}" if space else f"torch.{name}"
+    if row.answer.startswith("refused"):
+        why = row.answer.removeprefix("refused").strip() or section.about
+        body = f"raise NotImplementedError({f'{full}: {why}'!r})"
+    if space == "Tensor":
+        parameters = f"self, {parameters}"
+    named = "__init__" if a_class else name
+    scope = dict(tools)
+    text = f"def {named}({'self, ' * a_class}{parameters}) -> {row.kind()}:\n    {body}"
+    future = __future__.annotations.compiler_flag
+    exec(compile(text, f"<{full}>", "exec", future), scope)  # noqa: S102 - as dataclasses do
+    made = scope.pop(named)  # so that `isinstance` calls Python's
+    made.__module__ = f"{HOME}.{space}".rstrip(".")
+    if a_class:
+        made.__qualname__ = f"{name}.__init__"
+        words = {
+            "__module__": made.__module__,
+            "__init__": made,
+            "__class_getitem__": classmethod(types.GenericAlias),
+        }
+        made = type(name, bases, words)
+    made.__doc__ = _document(full, section, row, parameters)
+    return made
+
+
+def _type_of(row: Row) -> str:
+    try:
+        value = ast.literal_eval(row.answer)
+    except (SyntaxError, ValueError):
+        return "Any"
+    return "None" if value is None else type(value).__name__ if type(value) in _PLAIN else "Any"
+
+
+def _document(full: str, section: Section, row: Row, parameters: str) -> str:
+    """The docstring of a row, with its sections."""
+    kind, fallback = "object", f"{section.about[0].upper()}{section.about[1:]}"
+    summary = row.summary or fallback
+    raises = ""
+    if row.answer.startswith("raise "):
+        raises = row.answer.removeprefix("raise ").partition("(")[0]
+    elif is_refused(row):
+        raises = "NotImplementedError"
+    if not row.summary and raises:
+        summary = f"Raise {raises}: {section.about}"
+    elif not row.summary and row.answer == "None":
+        summary = f"Do nothing: {section.about}"
+    elif not row.summary and _type_of(row) != "Any":
+        summary = f"Return {row.answer}: {section.about}"
+    parts, needed = [summary], 0
+    entries = []
+    for part in filter(None, map(str.strip, parameters.split(","))):
+        found = _PARAMETER.match(part)
+        if found is None or part == "self":
+            continue
+        kind = (
+            type(ast.literal_eval(found[2])).__name__
+            if found[2] not in (None, "None")
+            else "object"
+        )
+        default = {None: "", "None": ", optional"}.get(found[2], f", default {found[2]}")
+        needed += default == "" and found[1][0] != "*"
+        meaning = "Not looked at." if row.answer in ("None", *REFUSED) or raises else "Its value."
+        entries.append(f"{found[1].replace('*', chr(92) + '*')} : {kind}{default}\n    {meaning}")
+    parts += ["Parameters\n----------\n" + "\n".join(entries)] if entries else []
+    if not raises and row.answer != "None":
+        known = _type_of(row)
+        value = f"{row.answer}, always." if known != "Any" else "The value."
+        parts.append(f"Returns\n-------\n{known if known != 'Any' else 'object'}\n    {value}")
+    if raises:
+        parts.append(f"Raises\n------\n{raises}\n    Always.")
+    example = row.example
+    if not example and not full.startswith("torch.Tensor."):
+        call = f"{full}({', '.join('0' * needed)})"
+        shown = "" if row.answer in ("None", *REFUSED) or raises else row.answer
+        if not raises and _type_of(row) != "Any":
+            example = f"{call} -> {shown}"
+        elif raises:
+            example = f"{call} -> Traceback (most recent call last):\n    ...\n{raises}: ..."
+    if example:
+        call, _, shown = example.partition(" -> ")
+        lines = ["Examples\n--------", ">>> import tapegrad.torch as torch", f">>> {call}", shown]
+        parts.append("\n".join(filter(None, lines)))
+    return "\n\n".join(parts) + "\n"
+
+
+# --- Modules ------------------------------------------------------------------------------------
+
+
+_EMPTY = Section("", {}, True)
+
+
+class AbsentModule(types.ModuleType):
+    """A module of the table, whose names are made when they are asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        own = vars(self)
+        finder: Finder | None = own.get("__loader__")
+        if not isinstance(finder, Finder):
+            raise AttributeError(  # noqa: TRY004
+                f"module {self.__name__!r} has no attribute {name!r}"
+            )
+        found = finder.made(self.__name__.removeprefix(HOME).lstrip("."), name)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *vars(self).get("__all__", ())})
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of a table, and makes them.
+
+    tools: a function that returns the names that answers may use. fallback: for a module, the
+    function that finds names that no row has.
+    """
+
+    def __init__(
+        self,
+        sections: dict[str, Section],
+        tools: Callable[[], dict[str, Any]],
+        fallback: dict[str, Callable[[str], Any]],
+    ) -> None:
+        self.sections = sections
+        self.tools = tools
+        self.fallback = fallback
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not fullname.startswith(f"{HOME}."):
+            return None
+        space = fullname.removeprefix(f"{HOME}.")
+        if space not in self.sections or self.sections[space].extends:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return AbsentModule(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        space = module.__name__.removeprefix(f"{HOME}.")
+        module.__doc__ = f"`torch.{space}`: {self.sections[space].about}"
+        names = sorted(name for name in self.names(space) if not name.startswith("_"))
+        vars(module)["__all__"] = names
+
+    def names(self, space: str) -> set[str]:
+        """The names of a module, with those of the modules within."""
+        rows = self.sections[space].rows
+        return {name for name in rows if rows[name].answer != "absent"} | {*self.inner(space)}
+
+    def inner(self, space: str) -> list[str]:
+        """The names of the modules within a module."""
+        start = f"{space}." if space else ""
+        names = [name.removeprefix(start) for name in self.sections if name.startswith(start)]
+        private = ("_", "Tensor")  # the class is no module
+        return [
+            name for name in names if name and "." not in name and not name.startswith(private)
+        ]
+
+    def methods_only(self) -> set[str]:
+        """The names that a tensor's methods have, and no functions."""
+        rows = self.sections[""].rows
+        return {name for name in rows if rows[name].answer == "absent"}
+
+    def made(self, space: str, name: str) -> Any:
+        """What a name of a module is; AttributeError for one that it has not."""
+        inner = f"{space}.{name}".lstrip(".")
+        if inner in self.sections and inner != "Tensor" and name:
+            full = f"{HOME}.{inner}"
+            return importlib.import_module(full)
+        section = self.sections.get(space, _EMPTY)
+        if name in section.rows and section.rows[name].answer != "absent":
+            return answer_of(space, name, section, self.tools())
+        if space in self.fallback and not name.startswith("__"):
+            return self.fallback[space](name)
+        raise AttributeError(f"module {f'{HOME}.{space}'.rstrip('.')!r} has no attribute {name!r}")
+
+    def install(self) -> None:
+        """Let imports find the modules."""
+        sys.meta_path.insert(0, self)
+
+    def extend(self) -> None:
+        """Let modules that are there find the names, and the modules within them, of the table."""
+        for space in {*self.sections} | {name.rpartition(".")[0] for name in self.sections}:
+            module = sys.modules.get(f"{HOME}.{space}")
+            if module is not None and not isinstance(module, AbsentModule):
+                vars(module).setdefault("__getattr__", functools.partial(self.made, space))
+
+
+__all__ = ["AbsentModule", "Finder", "Row", "Section", "is_refused", "read"]

@@ -1,0 +1,15 @@
+"""`torch.amp`: mixed precision, which changes nothing.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from tapegrad.torch.amp import autocast_mode as autocast_mode
+from tapegrad.torch.amp import grad_scaler as grad_scaler
+GradScaler: Any
+autocast: Any
+def custom_bwd(bwd=None,**kwargs) -> Any: ...
+def custom_fwd(fwd=None,**kwargs) -> Any: ...
+def is_autocast_available(device_type) -> bool: ...

@@ -1,0 +1,10 @@
+"""`torch.cpu.amp`: mixed precision, under an older name.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+GradScaler: Any
+autocast: Any

@@ -1,0 +1,11 @@
+"""`torch.cuda.amp.autocast_mode`: mixed precision, under the name of PyTorch's file.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+autocast: Any
+custom_bwd: Any
+custom_fwd: Any

@@ -1,0 +1,11 @@
+"""`torch.cuda.profiler`: there is no GPU whose profiler is told.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+def profile() -> Any: ...
+def start() -> NoReturn: ...
+def stop() -> NoReturn: ...

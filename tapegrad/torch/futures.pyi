@@ -1,0 +1,13 @@
+"""`torch.futures`: calls end before the next one begins.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+class Future:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: _str) -> Any: ...
+def collect_all(futures) -> NoReturn: ...
+def wait_all(futures) -> NoReturn: ...

@@ -1,0 +1,9 @@
+"""`torch.fx.experimental`: programs are run, not traced into graphs.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from tapegrad.torch.fx.experimental import proxy_tensor as proxy_tensor

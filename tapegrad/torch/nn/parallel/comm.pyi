@@ -1,0 +1,14 @@
+"""`torch.nn.parallel.comm`: there is one device.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+broadcast: Any
+broadcast_coalesced: Any
+gather: Any
+reduce_add: Any
+reduce_add_coalesced: Any
+scatter: Any

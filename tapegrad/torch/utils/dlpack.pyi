@@ -1,0 +1,10 @@
+"""`torch.utils.dlpack`: memory is shared with other libraries.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from_dlpack: Any
+def to_dlpack(x) -> Any: ...

@@ -92,7 +92,7 @@ class Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                     sys.modules.setdefault(name + home.removeprefix(start), module)
 
     def install(self, call: str) -> None:
-        """Let imports find our packages; InputError of `call` if others of the names are loaded."""
+        """Let imports find our packages; InputError of `call` if others of the names are there."""
         for name, home in self.homes.items():
             here = importlib.import_module(home)
             found = sys.modules.get(name)

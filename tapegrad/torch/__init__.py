@@ -29,8 +29,8 @@ from tapegrad.torch import (
 from tapegrad.torch import _programs as _programs
 from tapegrad.torch import _settings as _settings
 from tapegrad.torch import random as random
-from tapegrad.torch._docstrings.sections import complete
 from tapegrad.torch._absent import FINDER
+from tapegrad.torch._docstrings.sections import complete
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
@@ -39,12 +39,14 @@ from tapegrad.torch._dtypes import (
     device,
     dtype,
     finfo,
+    get_default_device,
     get_default_dtype,
     iinfo,
     layout,
     legacy_contiguous_format,
     memory_format,
     preserve_format,
+    set_default_device,
     set_default_dtype,
     strided,
 )
@@ -104,6 +106,7 @@ __all__ = [
     "fft",
     "finfo",
     "func",
+    "get_default_device",
     "get_default_dtype",
     "iinfo",
     "inf",
@@ -127,6 +130,7 @@ __all__ = [
     "random",
     "return_types",
     "serialization",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "special",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator
+from contextlib import ContextDecorator
 from typing import Any, Self, SupportsIndex, overload
 
 import numpy as np
@@ -389,23 +390,35 @@ class Size(tuple[int, ...]):
         return Size(tuple.__add__(self, tuple(other)))
 
 
-class device:
-    """Where a tensor lives: always the CPU's memory.
+_KINDS = (
+    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu "
+    "mtia privateuseone"
+).split()
+
+
+class device(ContextDecorator):
+    """Where a tensor lives: the CPU's memory; "meta" for a shape without data.
+
+    As a context manager or a decorator it is the device of tensors that are made within.
 
     Parameters
     ----------
     type : str or device, default 'cpu'
-        The kind of device, as "cpu" or "cpu:0".
+        The kind of device, as "cpu" or "cpu:0". Others than "cpu" and "meta" have a name, and no
+        tensors.
     index : int, optional
         Its number.
 
     Raises
     ------
     RuntimeError
-        If it is not the CPU.
+        For a word that is none of PyTorch's kinds.
 
     >>> torch.device("cpu")
     device(type='cpu')
+    >>> with torch.device("meta"):
+    ...     torch.nn.Linear(3, 2).weight.shape
+    torch.Size([2, 3])
     """
 
     __slots__ = ("index", "type")
@@ -415,13 +428,25 @@ class device:
 
     def __init__(self, type: object = "cpu", index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
-        if name != "cpu":
+        if isinstance(type, int):
+            name, number = "cuda", str(type)
+        if name not in _KINDS:
             raise RuntimeError(
-                f"expected the device 'cpu', got {type!r}: tapegrad.torch computes with NumPy. "
-                "For GPU arrays call tapegrad.grad on functions of CuPy arrays."
+                f"Expected one of {', '.join(_KINDS)} device type at start of device string: "
+                f"{name}"
             )
         self.type = name
         self.index = int(number) if number else index
+
+    def __enter__(self) -> Self:
+        _devices.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _devices.pop()
+
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
 
     def __repr__(self) -> str:
         rest = "" if self.index is None else f", index={self.index}"
@@ -442,10 +467,66 @@ class device:
 CPU = device("cpu")
 
 
-def require_cpu(given: object) -> None:
-    """Raise RuntimeError for what is given as `device=` and means another one than the CPU."""
-    if given is not None:
-        device(given)
+_devices = [CPU]  # that of tensors that are made: of the program, then of blocks
+
+
+def set_default_device(device: object = None) -> None:
+    """Make tensors on a device from now on: on the CPU, or "meta", without data.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        The device; the CPU unless given.
+
+    Raises
+    ------
+    RuntimeError
+        For another device.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.set_default_device("cpu")
+    """
+    require_cpu(device)
+    _devices[0] = CPU if device is None else _as_device(device)
+
+
+def get_default_device() -> device:
+    """The device of tensors that are made without one.
+
+    Returns
+    -------
+    device
+        The CPU, unless a block or `set_default_device` says otherwise.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
+    return _devices[-1]
+
+
+def _as_device(given: object) -> device:
+    return given if isinstance(given, device) else device(given)
+
+
+def require_cpu(given: object) -> bool:
+    """Whether what is given as `device=` is "meta"; RuntimeError for others than it and the CPU.
+
+    None is the default device.
+    """
+    found = _devices[-1] if given is None else _as_device(given)
+    if found.type == "cpu":
+        return False
+    if found.type != "meta":
+        raise RuntimeError(
+            f"expected the device 'cpu', got {str(found)!r}: tapegrad.torch computes with NumPy. "
+            "For GPU arrays call tapegrad.grad on functions of CuPy arrays."
+        )
+    return True
 
 
 class _Named:

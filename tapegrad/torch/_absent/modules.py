@@ -191,9 +191,7 @@ class AbsentModule(types.ModuleType):
             raise AttributeError(  # noqa: TRY004
                 f"module {self.__name__!r} has no attribute {name!r}"
             )
-        found = finder.made(self.__name__.removeprefix(HOME).lstrip("."), name)
-        setattr(self, name, found)
-        return found
+        return finder.attribute(self.__name__.removeprefix(HOME).lstrip("."), name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *vars(self).get("__all__", ())})
@@ -267,6 +265,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return self.fallback[space](name)
         raise AttributeError(f"module {f'{HOME}.{space}'.rstrip('.')!r} has no attribute {name!r}")
 
+    def attribute(self, space: str, name: str) -> Any:
+        """The same, made once: it becomes an attribute of the module."""
+        found = self.made(space, name)
+        setattr(sys.modules[f"{HOME}.{space}"], name, found)
+        return found
+
     def install(self) -> None:
         """Let imports find the modules."""
         sys.meta_path.insert(0, self)
@@ -276,7 +280,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for space in {*self.sections} | {name.rpartition(".")[0] for name in self.sections}:
             module = sys.modules.get(f"{HOME}.{space}")
             if module is not None and not isinstance(module, AbsentModule):
-                vars(module).setdefault("__getattr__", functools.partial(self.made, space))
+                vars(module).setdefault("__getattr__", functools.partial(self.attribute, space))
 
 
 __all__ = ["AbsentModule", "Finder", "Row", "Section", "is_refused", "read"]

@@ -93,7 +93,7 @@ class AbsentDtype(_dtypes.dtype):
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]  # which nothing writes
-        raise TypeError(
+        raise NotImplementedError(
             f"torch.{self.name}: NumPy has no such dtype, and tensors here are NumPy's"
         )
 
@@ -767,7 +767,7 @@ torch.cat([each.reshape(-1) for each in tensors]) | _flatten_dense_tensors(tenso
 tuple(part.view_as(like) for part, like in
     zip(flat.split([each.numel() for each in tensors]), tensors, strict=True))
     | _unflatten_dense_tensors(flat,tensors) | Parts of a row in the shapes of tensors.
-[_tensor] the class of tensors, under the name of PyTorch's file.
+[+_tensor] the class of tensors, under the name of PyTorch's file.
 from . | Tensor
 [_functorch] transforms of functions, under their first name.
 from .func | grad grad_and_value hessian jacfwd jacrev jvp vjp vmap

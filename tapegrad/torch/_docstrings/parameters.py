@@ -73,7 +73,7 @@ MEANINGS = {
     "decimals": "How many digits after the point are kept; before it, if negative.",
     "density": "Whether counts are divided by their sum and the widths of the bins.",
     "descending": "Whether the greatest element comes first.",
-    "device": 'The CPU ("cpu"): no other device is known.',
+    "device": 'The CPU ("cpu"), or "meta": a shape without data.',
     "diagonal": "The number of the diagonal: above the main one if positive, below if negative.",
     "dim": "The dimension along which it is done, counted from either end.",
     "dim0": "One dimension.",

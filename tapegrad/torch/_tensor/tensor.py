@@ -45,6 +45,7 @@ from tapegrad.torch._graph.versions import (
     share_version,
     uncounted,
 )
+from tapegrad.torch._tensor.meta import META, MetaArray
 from tapegrad.torch._tensor.view_messages import made_view_text
 
 LEAF: Any = object()  # the node of a leaf that requires grad
@@ -171,8 +172,13 @@ class Tensor:
 
     @property
     def device(self) -> device:
-        """The CPU."""
-        return CPU
+        """The CPU; "meta" where there is no data."""
+        return CPU if type(self._value) is not MetaArray else META
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there is no data, but a shape and a dtype alone."""
+        return type(self._value) is MetaArray
 
     @property
     def layout(self) -> Any:

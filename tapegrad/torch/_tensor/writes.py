@@ -52,6 +52,7 @@ from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._rules.bfloat16 import converted
 from tapegrad.torch._tensor.duals import apart, store
+from tapegrad.torch._tensor.meta import is_meta
 from tapegrad.torch._tensor.overlaps import check_apart, check_part
 from tapegrad.torch._tensor.tensor import (
     LEAF,
@@ -138,14 +139,15 @@ def write(
     sources: the other tensors of the operation; the write is logged if one of them, or the
     tensor, requires grad.
     """
+    before = tensor._value
+    if is_meta(before):
+        return tensor
     tracked = modes.is_logging() and (
         tensor.node is not None or any(source.node is not None for source in sources)
     )
     check_writable(tensor, tracked, label)
     before = tensor._value
-    for source in sources:
-        if type(source._value) is not ndarray:
-            _require_examples(before, source._value)
+    _require_examples(before, [source._value for source in sources])
     if is_dual(before) or any(is_dual(source._value) for source in sources):
         return _write_dual(tensor, compute)
     if not is_plain_array(before):
@@ -421,7 +423,7 @@ def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
 def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
-    _require_examples(base._value, value)
+    _require_examples(base._value, [value])
     require_known(base, value)
     base._entered = True
     if type(base._value) is ndarray:
@@ -434,9 +436,9 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
             view._entered = True
 
 
-def _require_examples(array: Value, value: Value) -> None:
+def _require_examples(array: Value, values: Sequence[Value]) -> None:
     """Raise RuntimeError for a value of a vmap that is written where all examples share one."""
-    if _levels_of(value) - _levels_of(array):
+    if any(type(x) is not ndarray and _levels_of(x) - _levels_of(array) for x in values):
         raise RuntimeError(
             "vmap: a value that differs between the examples cannot be written into a tensor that "
             "all of them share: `self` is not vmapped over, `other` is. Please use an operator "
@@ -482,6 +484,8 @@ def _enter_inner(tensor: Tensor, value: Value) -> None:
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
+    if is_meta(tensor._value):
+        return tensor
     given = source if isinstance(source, Tensor) or in_trace(source) else np.asarray(source)
     shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
     if shape != room:

@@ -16,7 +16,7 @@ from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 
 R = TypeVar("R")
-__getattr__ = partial(FINDER.made, "distributions.utils")
+__getattr__ = partial(FINDER.attribute, "distributions.utils")
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

@@ -23,6 +23,7 @@ from tapegrad.torch._ops.create.data import (
 )
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import deliver, register
+from tapegrad.torch._tensor.meta import MetaArray, NoDataError, is_meta
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._types import Device, DType, MemoryFormat, Number, Sizes, TensorLike
 
@@ -61,7 +62,10 @@ def finish(
     value: Value, *, device: Device = None, requires_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
     """The tensor that a creation function returns."""
-    _dtypes.require_cpu(device)
+    if _dtypes.require_cpu(device):
+        value = MetaArray(value.shape, value.dtype)
+    elif is_meta(value) and device is not None:
+        raise NoDataError("Cannot copy out of meta tensor; no data!")
     if out is not None:
         made: Tensor = deliver(out, of_value(value))
         return made.requires_grad_() if requires_grad else made
@@ -376,7 +380,10 @@ def _new(word: str, compute: Function) -> None:
     ) -> Tensor:
         _dtypes.require_strided(word, layout)
         given = numpy_dtype(word, dtype) or self._value.dtype
-        value = compute(self._value, *args, dtype=given, **kwargs)
+        array = self._value
+        if is_meta(array) and device is not None and not _dtypes.require_cpu(device):
+            array = np.broadcast_to(np.zeros((), array.dtype), array.shape)
+        value = compute(array, *args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad)
 
     method.__name__ = method.__qualname__ = word

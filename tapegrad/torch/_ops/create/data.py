@@ -18,6 +18,7 @@ from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._ops.declare import register
+from tapegrad.torch._tensor.meta import MetaArray
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch._types import Device, DType, Number, TensorLike
 
@@ -59,9 +60,10 @@ def tensor(
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
     """
-    _dtypes.require_cpu(device)
     given = None if dtype is None else _given_dtype(dtype)
     value = array_of_data(data, given, "torch.tensor")
+    if _dtypes.require_cpu(device):
+        value = MetaArray(value.shape, value.dtype)
     return leaf_of(value, requires_grad)
 
 
@@ -344,9 +346,11 @@ def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
-    _dtypes.require_cpu(device)
+    meta = _dtypes.require_cpu(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
+        return data.to(dtype=dtype, device=device)
+    if meta:
+        return tensor(data, dtype=dtype, device=device)
     given = None if dtype is None else _given_dtype(dtype)
     if isinstance(data, np.ndarray):
         check_array(data)

@@ -273,7 +273,8 @@ def normal(
     >>> torch.normal(torch.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
-    _dtypes.require_cpu(device)
+    if _dtypes.require_cpu(device) and size is not None:
+        return randn(size, dtype=dtype, device=device, requires_grad=requires_grad)
     _dtypes.require_strided("normal", layout)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         if size is not None or dtype is not None or requires_grad:

@@ -23,7 +23,8 @@ from tapegrad.torch._graph import modes
 from tapegrad.torch._ops.create.legacy import type_dtype
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
-from tapegrad.torch._tensor.tensor import Tensor, plain_of
+from tapegrad.torch._tensor.meta import MetaArray, NoDataError, is_meta
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch._types import Device, DType, MemoryFormat, Number, TensorLike
 
 # --- NumPy --------------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ def _wanted(args: tuple[Any, ...], dtype: DType) -> DType:
         if isinstance(given, (_dtypes.dtype, type)):
             dtype = given
         elif isinstance(given, (str, _dtypes.device)):
-            _dtypes.device(given)
+            _dtypes.require_cpu(given)
         elif isinstance(given, Tensor):
             dtype = given.dtype
         elif given is not None and not isinstance(given, bool):
@@ -223,6 +224,10 @@ def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
 def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
     """A tensor with another dtype; itself where it has it."""
     return tensor if tensor._value.dtype == given else _to_copy(tensor, given)
+
+
+def _is_place(given: object) -> bool:
+    return isinstance(given, (str, _dtypes.device, Tensor))
 
 
 @register(function=False)
@@ -262,6 +267,11 @@ def to(
     copy = flags[1] if len(flags) > 1 else copy
     wanted = _wanted((*args, device, other), dtype)
     given = self._value.dtype if wanted is None else _dtypes.as_numpy(wanted)
+    place = [getattr(part, "device", part) for part in (*args, device, other) if _is_place(part)]
+    if place and (_dtypes.require_cpu(place[-1]) or is_meta(self._value)):
+        if not _dtypes.require_cpu(place[-1]):
+            raise NoDataError("Cannot copy out of meta tensor; no data!")
+        return of_value(MetaArray(self.shape, given))
     if memory_format is None or memory_format is _dtypes.preserve_format:
         return _to_copy(self, given) if copy else to_dtype(self, given)
     return _in_format(self, given, memory_format, copy)
@@ -349,7 +359,7 @@ def cpu(self: Tensor, *, memory_format: MemoryFormat = None) -> Tensor:
     Tensor
         The tensor itself, or a new one.
     """
-    return self if memory_format is None else to(self, memory_format=memory_format)
+    return to(self, "cpu", memory_format=memory_format)
 
 
 @register(function=False)
@@ -373,7 +383,7 @@ def cuda(self: Tensor, device: Device = None, **_: Any) -> Tensor:
     RuntimeError
         Always.
     """
-    _dtypes.device("cuda" if device is None else device)
+    _dtypes.require_cpu("cuda" if device is None else device)
     return self
 
 
@@ -440,7 +450,7 @@ def is_shared(self: Tensor) -> bool:
 
 
 # Kinds of tensors that PyTorch has and this layer has not.
-for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):
+for _word in ("cuda", "sparse", "quantized", "mkldnn", "mps", "nested"):
     register(f"is_{_word}", function=False, module=__name__)(False)
 
 __all__ = ["converted"]

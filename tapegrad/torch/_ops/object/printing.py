@@ -16,6 +16,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.duals import unpack_dual
+from tapegrad.torch._tensor.meta import is_meta
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray, of_value
 from tapegrad.torch._types import Number
 
@@ -206,14 +207,18 @@ def _remarks(tensor: Tensor) -> list[str]:
 @register("__repr__", "__str__", function=False)
 def repr_of(tensor: Tensor) -> str:
     """A tensor as PyTorch prints it."""
-    if type(tensor._value) is not ndarray:
+    meta = is_meta(tensor._value)
+    if type(tensor._value) is not ndarray and not meta:
         return _repr_traced(tensor)
     kind = type(tensor).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter", "Variable") else f"{kind}("
     indent = len(prefix)
-    shown = tensor._value
-    shown = shown.astype(np.float32) if shown.dtype.kind == "V" else shown
-    text = prefix + _numbers(shown, indent)
+    if meta:
+        text = f"{prefix}..., device='meta', size={tuple(tensor.shape)}"
+    else:
+        shown = tensor._value
+        shown = shown.astype(np.float32) if shown.dtype.kind == "V" else shown
+        text = prefix + _numbers(shown, indent)
     column = len(text) - text.rfind("\n") + 1
     for remark in _remarks(tensor):
         if column + len(remark) + 2 > OPTIONS["linewidth"]:

@@ -5,13 +5,12 @@ Knows `Module` and the functions. Must not know how these are computed.
 
 from __future__ import annotations
 
-import numpy as np
-
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
-from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
 from tapegrad.torch.nn.init import constant_
+from tapegrad.torch.nn.module.factory import empty_parameter
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.parameter import Parameter
 
@@ -536,10 +535,9 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        given = default_float() if dtype is None else as_numpy(dtype)
         self.num_parameters = num_parameters
         self.init = init
-        self.weight: Parameter = Parameter(of_value(np.empty(num_parameters, given)))
+        self.weight: Parameter = empty_parameter((num_parameters,), dtype, device)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

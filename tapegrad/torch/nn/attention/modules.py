@@ -98,16 +98,17 @@ class MultiheadAttention(Module):
             "in_proj_weight": (3 * embed_dim, embed_dim) if same else None,
         }
         for name, shape in shapes.items():
-            given = None if shape is None else empty_parameter(shape, dtype)
+            given = None if shape is None else empty_parameter(shape, dtype, device)
             self.register_parameter(name, given)
         self.register_parameter(
-            "in_proj_bias", empty_parameter((3 * embed_dim,), dtype) if bias else None
+            "in_proj_bias", empty_parameter((3 * embed_dim,), dtype, device) if bias else None
         )
         self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(
-            embed_dim, embed_dim, bias=bias, dtype=dtype
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
         )
         for name in ("bias_k", "bias_v"):
-            parameter = empty_parameter((1, 1, embed_dim), dtype) if add_bias_kv else None
+            row = (1, 1, embed_dim)
+            parameter = empty_parameter(row, dtype, device) if add_bias_kv else None
             self.register_parameter(name, parameter)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()

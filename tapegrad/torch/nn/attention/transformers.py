@@ -69,7 +69,7 @@ class _Block(Module):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        given: dict[str, Any] = {"bias": bias, "dtype": dtype}
+        given: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         for name in self._attentions:
             attention = MultiheadAttention(
                 d_model, nhead, dropout=dropout, batch_first=batch_first, **given
@@ -364,11 +364,12 @@ class Transformer(Module):
             "batch_first": batch_first,
             "norm_first": norm_first,
             "bias": bias,
+            "device": device,
             "dtype": dtype,
         }
 
         def norm() -> LayerNorm:
-            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
 
         if custom_encoder is None:
             layer: Module = TransformerEncoderLayer(*sizes, **options)

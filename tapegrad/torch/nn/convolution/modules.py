@@ -9,10 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
-from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes
 from tapegrad.torch.nn import init
 from tapegrad.torch.nn.convolution.folding import fold, unfold
@@ -25,6 +23,7 @@ from tapegrad.torch.nn.convolution.functions import (
     conv_transpose3d,
 )
 from tapegrad.torch.nn.dimensions import repeated
+from tapegrad.torch.nn.module.factory import empty_parameter
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.padding.functions import pad
@@ -73,11 +72,10 @@ class _ConvNd(Module):
         first, second = in_channels, out_channels
         if not transposed:
             first, second = second, first
-        given = default_float() if dtype is None else as_numpy(dtype)
         shape = (first, second // groups, *kernel_size)
-        self.weight: Parameter = Parameter(of_value(np.empty(shape, given)))
+        self.weight: Parameter = empty_parameter(shape, dtype, device)
         if bias:
-            self.bias = Parameter(of_value(np.empty(out_channels, given)))
+            self.bias = empty_parameter((out_channels,), dtype, device)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

@@ -33,7 +33,12 @@ class _Table(Module):
     _padding_word = "Padding_idx"
 
     def _add_weight(
-        self, shape: tuple[int, int], given: Tensor | None, frozen: bool, dtype: dtype | None
+        self,
+        shape: tuple[int, int],
+        given: Tensor | None,
+        frozen: bool,
+        dtype: dtype | None,
+        device: device | str | None,
     ) -> None:
         self.num_embeddings, self.embedding_dim = shape
         if self.padding_idx is not None:
@@ -41,7 +46,7 @@ class _Table(Module):
                 self.padding_idx, shape[0], self._padding_word
             )
         if given is None:
-            self.weight = empty_parameter(shape, dtype)
+            self.weight = empty_parameter(shape, dtype, device)
             self.weight.requires_grad_(not frozen)
             self.reset_parameters()
         else:
@@ -107,7 +112,7 @@ class Embedding(_Table):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        self._add_weight((num_embeddings, embedding_dim), _weight, _freeze, dtype)
+        self._add_weight((num_embeddings, embedding_dim), _weight, _freeze, dtype, device)
 
     def forward(self, input: Tensor) -> Tensor:
         return _embedding.embedding(
@@ -197,7 +202,7 @@ class EmbeddingBag(_Table):
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        self._add_weight((num_embeddings, embedding_dim), _weight, False, dtype)
+        self._add_weight((num_embeddings, embedding_dim), _weight, False, dtype, device)
 
     def forward(
         self,

@@ -9,13 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.linalg.affine import linear
-from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional, init
+from tapegrad.torch.nn.module.factory import empty_parameter
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter
@@ -69,12 +68,11 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        given = default_float() if dtype is None else as_numpy(dtype)
         self.in_features = in_features
         self.out_features = out_features
-        self.weight: Parameter = Parameter(of_value(np.empty((out_features, in_features), given)))
+        self.weight: Parameter = empty_parameter((out_features, in_features), dtype, device)
         if bias:
-            self.bias: Parameter = Parameter(of_value(np.empty(out_features, given)))
+            self.bias: Parameter = empty_parameter((out_features,), dtype, device)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -199,14 +197,13 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        given = default_float() if dtype is None else as_numpy(dtype)
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
-        self.weight: Parameter = Parameter(of_value(np.empty(shape, given)))
+        self.weight: Parameter = empty_parameter(shape, dtype, device)
         if bias:
-            self.bias: Parameter = Parameter(of_value(np.empty(out_features, given)))
+            self.bias: Parameter = empty_parameter((out_features,), dtype, device)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

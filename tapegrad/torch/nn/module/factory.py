@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._dtypes import as_numpy, default_float, dtype
+from tapegrad.torch._dtypes import CPU, as_numpy, default_float, dtype, require_cpu
+from tapegrad.torch._tensor.meta import MetaArray
 from tapegrad.torch._tensor.tensor import of_value
 from tapegrad.torch.nn.parameter import Parameter
 
@@ -19,14 +20,20 @@ def given_dtype(dtype: dtype | None) -> np.dtype[Any]:
     return np.dtype(default_float() if dtype is None else as_numpy(dtype))
 
 
-def empty_parameter(shape: tuple[int, ...], dtype: dtype | None) -> Any:
-    """A parameter without values."""
-    return Parameter(of_value(np.empty(shape, given_dtype(dtype))))
+def empty_parameter(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+    """A parameter without values; of the device "meta" without memory too."""
+    given = given_dtype(dtype)
+    return Parameter(
+        of_value(MetaArray(shape, given) if require_cpu(device) else np.empty(shape, given))
+    )
 
 
-def filled(shape: tuple[int, ...], value: float, dtype: dtype | None) -> Any:
+def filled(shape: tuple[int, ...], value: float, dtype: Any, device: Any = CPU) -> Any:
     """A tensor with one value everywhere."""
-    return of_value(np.full(shape, value, given_dtype(dtype)))
+    given = given_dtype(dtype)
+    return of_value(
+        MetaArray(shape, given) if require_cpu(device) else np.full(shape, value, given)
+    )
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

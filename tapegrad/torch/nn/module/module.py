@@ -286,7 +286,7 @@ class Module(Calls, State, Walks):
         RuntimeError
             Always.
         """
-        _dtypes.device("cuda" if device is None else device)
+        _dtypes.require_cpu("cuda" if device is None else device)
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
@@ -358,7 +358,7 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         elif isinstance(value, (str, _dtypes.device)):
             device = value
     if device is not None:
-        _dtypes.device(device)
+        _dtypes.require_cpu(device)
     return device, given
 
 

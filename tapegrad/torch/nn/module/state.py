@@ -373,6 +373,8 @@ def _load(
             if assign:
                 setattr(module, name, _as_assigned(given, value))
             else:
+                if value.is_meta and not given.is_meta:
+                    warn(f"for {path}: {_NO_OP}")
                 overwrite(value, given.detach())
     except Exception as error:  # noqa: BLE001 - all errors are told together
         wrong = (
@@ -382,6 +384,13 @@ def _load(
         )
         return [wrong]
     return []
+
+
+_NO_OP = (
+    "copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+    "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+    "dictionary to their corresponding key in the module instead of copying them in place?)"
+)
 
 
 def _as_assigned(given: Tensor, value: Tensor) -> Tensor:

@@ -29,10 +29,16 @@ class _Affine(Module):
     """A module that may have a weight, of ones at first, and a bias, of zeros."""
 
     def _add_affine(
-        self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: dtype | None
+        self,
+        shape: tuple[int, ...],
+        weight: bool,
+        bias: bool,
+        dtype: dtype | None,
+        device: device | str | None,
     ) -> None:
-        self.register_parameter("weight", empty_parameter(shape, dtype) if weight else None)
-        self.register_parameter("bias", empty_parameter(shape, dtype) if bias else None)
+        for name, wanted in (("weight", weight), ("bias", bias)):
+            given = empty_parameter(shape, dtype, device) if wanted else None
+            self.register_parameter(name, given)
 
     def _affine_parts(self) -> tuple[Any, Any]:
         """The weight and the bias, as a rule without a search through all tables."""
@@ -74,10 +80,10 @@ class _NormBase(_Affine):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self._add_affine((num_features,), affine, affine and bias, dtype)
-        running = (filled((num_features,), value, dtype) for value in (0, 1))
+        self._add_affine((num_features,), affine, affine and bias, dtype, device)
+        running = (filled((num_features,), value, dtype, device) for value in (0, 1))
         mean, variance = running if track_running_stats else (None, None)
-        count = of_value(np.zeros((), np.int64)) if track_running_stats else None
+        count = filled((), 0, np.int64, device) if track_running_stats else None
         self.register_buffer("running_mean", mean)
         self.register_buffer("running_var", variance)
         self.register_buffer("num_batches_tracked", count)
@@ -365,7 +371,7 @@ class LayerNorm(_Affine):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         affine = elementwise_affine
-        self._add_affine(self.normalized_shape, affine, affine and bias, dtype)
+        self._add_affine(self.normalized_shape, affine, affine and bias, dtype, device)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -412,7 +418,7 @@ class RMSNorm(_Affine):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         shape = self.normalized_shape
-        weight = empty_parameter(shape, dtype) if elementwise_affine else None
+        weight = empty_parameter(shape, dtype, device) if elementwise_affine else None
         self.register_parameter("weight", weight)
         self.reset_parameters()
 
@@ -470,7 +476,7 @@ class GroupNorm(_Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._add_affine((num_channels,), affine, affine and bias, dtype)
+        self._add_affine((num_channels,), affine, affine and bias, dtype, device)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -108,7 +108,7 @@ class RNNBase(Module):
             for end in ("", "_reverse")[:directions]:
                 names = [f"{word}_l{layer}{end}" for word in shapes]
                 for name, shape in zip(names, shapes.values(), strict=True):
-                    setattr(self, name, empty_parameter(shape, dtype))
+                    setattr(self, name, empty_parameter(shape, dtype, device))
                 self._all_weights.append(names)
                 self._flat_weights_names += names
         self.reset_parameters()
@@ -572,10 +572,11 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        self.weight_ih = empty_parameter((rows, input_size), dtype)
-        self.weight_hh = empty_parameter((rows, hidden_size), dtype)
+        self.weight_ih = empty_parameter((rows, input_size), dtype, device)
+        self.weight_hh = empty_parameter((rows, hidden_size), dtype, device)
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, empty_parameter((rows,), dtype) if bias else None)
+            given = empty_parameter((rows,), dtype, device) if bias else None
+            self.register_parameter(name, given)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -1,0 +1,196 @@
+"""tapegrad.torch.install and `python -m tapegrad torch`; modules of the table of absent names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+import subprocess
+import sys
+import textwrap
+import types
+from pathlib import Path
+
+import pytest
+
+import tapegrad.torch as torch
+from tapegrad.torch._absent import FINDER, is_refused
+from tapegrad.torch.utils import _pytree, benchmark
+
+PROGRAM = """
+    import importlib.metadata, pickle, sys
+    import torch
+    import torch.nn as nn
+    import torch.utils.hooks
+    from torch import fx
+    from torch.cuda.amp import autocast
+    from torch.nn.modules.conv import Conv2d
+    from functorch import grad, vmap
+    import tapegrad.torch
+
+    assert torch is tapegrad.torch and torch.__name__ == "torch"
+    assert torch.cuda.amp is sys.modules["tapegrad.torch.cuda.amp"]
+    assert importlib.metadata.version("torch") == str(torch.__version__)
+    assert isinstance(nn.Linear(2, 1), torch.nn.Module)
+    assert pickle.loads(pickle.dumps(torch.jit.export)) is torch.jit.export
+    assert grad(torch.sin)(torch.tensor(0.0)).item() == 1.0
+    try:
+        import torch.no_such_module
+    except ModuleNotFoundError as error:
+        print(error.name, __name__, *sys.argv[1:])
+"""
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """What Python does with some words."""
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+
+
+def test_packages_that_import_torch_find_the_layer() -> None:
+    start = "import tapegrad.torch as t; t.install(); t.install()\n"
+    end = "t.uninstall(); assert not [n for n in sys.modules if n.split('.')[0] == 'torch']\n"
+    done = run("-c", start + textwrap.dedent(PROGRAM) + end + "print(t.__name__)")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["torch.no_such_module", "__main__", "tapegrad.torch"]
+
+
+def test_the_command_runs_a_script_on_the_layer(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
+    done = run("-m", "tapegrad", "torch", str(script), "--epochs", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["torch.no_such_module", "__main__", "--epochs", "3"]
+    assert run("-m", "tapegrad", "torch", "none.py").returncode == 2
+
+
+def test_it_comes_before_another_torch() -> None:
+    code = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')\n"
+    done = run("-c", code + "import tapegrad.torch as t; t.install()")
+    assert "tapegrad.torch.install(): expected that no other torch is imported" in done.stderr
+
+
+# --- The table ----------------------------------------------------------------------------------
+
+ROWS = [
+    (space, name)
+    for space, section in FINDER.sections.items()
+    if space != "Tensor"
+    for name in section.rows
+    if section.rows[name].answer != "absent"
+]
+
+
+def module(space: str) -> types.ModuleType:
+    return importlib.import_module(f"tapegrad.torch.{space}".rstrip("."))
+
+
+def test_each_name_of_the_table_is_there() -> None:
+    for space, name in ROWS:
+        found, row = getattr(module(space), name), FINDER.sections[space].rows[name]
+        if row.answer.startswith("from ") or not inspect.isroutine(found):
+            continue
+        assert pickle.loads(pickle.dumps(found)) is found
+        assert found.__doc__.strip(), name
+        if row.parameters:
+            assert (
+                str(inspect.signature(found))
+                .replace(" ", "")
+                .startswith(row.parameters.replace(" ", ""))
+            ), name
+
+
+def test_what_is_refused_says_so_when_it_is_used() -> None:
+    for space, name in ROWS:
+        row = FINDER.sections[space].rows[name]
+        if is_refused(row) and not row.parameters:
+            with pytest.raises(Exception, match=r".") as raised:
+                getattr(module(space), name)()
+            text = str(raised.value)
+            assert not row.answer.startswith("refused") or f"{space}.{name}".lstrip(".") in text
+
+
+@pytest.mark.parametrize(
+    "space", [name for name in FINDER.sections if name not in ("", "Tensor", "ops")]
+)
+def test_each_module_of_the_table_is_one(space: str) -> None:
+    found = module(space)
+    assert isinstance(found, types.ModuleType)
+    assert found.__spec__ is not None
+    assert set(getattr(found, "__all__", ())) <= set(dir(found))
+    if not FINDER.sections[space].extends:
+        assert found.__doc__.startswith(f"`torch.{space}`: ")
+    assert not hasattr(found, "no_such_name")
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: torch.accelerator.current_accelerator(), None),
+        (lambda: torch.jit.script(len) is len, True),
+        (lambda: torch.jit.ignore(drop=True)(len) is len, True),
+        (lambda: torch.jit.isinstance(3, int), True),
+        (lambda: torch._VF.sin is torch.sin, True),
+        (lambda: torch._C._nn.gelu is torch.nn.functional.gelu, True),
+        (lambda: repr(torch.float8_e4m3fn), "torch.float8_e4m3fn"),
+        (lambda: torch.ones(2).layout == torch.sparse_coo, False),
+        (lambda: torch.nn.attention.SDPBackend(0).name, "MATH"),
+        (lambda: torch.__version__ >= (2, 0) and torch.__version__ > "2.9", True),
+        (lambda: torch.utils.hooks.RemovableHandle.__name__, "Handle"),
+        (lambda: torch.autograd.kineto_available(), torch.profiler.kineto_available()),
+        (lambda: torch.profiler.format_time(1500.0), "1.500ms"),
+        (lambda: issubclass(torch.fx.GraphModule, torch.nn.Module), True),
+        (lambda: torch.futures.Future[int] is not None, True),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:torch.jit.script has no effect")
+def test_answers(call, answer) -> None:
+    assert call() == answer
+
+
+def test_settings_are_noted() -> None:
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
+    with pytest.raises(RuntimeError, match="low is not one of 'highest', 'high', or 'medium'"):
+        torch.set_float32_matmul_precision("low")
+    torch.set_autocast_cpu_dtype(torch.float16)
+    assert torch.get_autocast_dtype("cpu") is torch.float16
+    torch.set_autocast_cpu_dtype(torch.bfloat16)
+    with pytest.raises(NotImplementedError, match="NumPy has no such dtype"):
+        torch.zeros(2, dtype=torch.quint8)
+
+
+# --- Modules with code of their own -------------------------------------------------------------
+
+
+def test_trees() -> None:
+    tree = {"b": 1, "a": (2, None, [3])}
+    leaves, spec = _pytree.tree_flatten(tree)
+    assert (leaves, spec.num_leaves, spec.context) == ([1, 2, None, 3], 4, ["b", "a"])
+    assert _pytree.tree_unflatten(leaves, spec) == tree
+    assert _pytree.tree_map_only(int, lambda n: -n, tree) == {"b": -1, "a": (-2, None, [-3])}
+
+
+def test_tensors_are_swapped() -> None:
+    x, y = torch.zeros(2, requires_grad=True), torch.nn.Parameter(torch.ones(3))
+    x.mark = 1
+    torch.utils.swap_tensors(x, y)
+    assert (y.tolist(), y.mark, type(x)) == ([0.0, 0.0], 1, torch.nn.Parameter)
+    assert x.sum().item() == 3.0
+    loss = x.sum()
+    with pytest.raises(RuntimeError, match="Cannot swap t1 because the graph refers to it"):
+        torch.utils.swap_tensors(x, y)
+    del loss
+
+
+def test_a_timer() -> None:
+    timer = benchmark.Timer("x + 1", globals={"x": 1}, label="sum", description="one")
+    once = timer.timeit(100)
+    many = timer.blocked_autorange(min_run_time=0.002)
+    assert once.number_per_run == 100
+    assert len(once.times) == 1
+    assert sum(many.raw_times) >= 0.002
+    assert timer.adaptive_autorange(max_run_time=0.01).median > 0
+    assert "measurements" in repr(many)
+    assert many.label == "sum"
+    assert "x + 1" in str(benchmark.Compare([once, many]))

@@ -57,8 +57,9 @@ NAMES = """\
 <!-- Written by docs/torch_reference.py: change that, not this. -->
 
 Which of the public names of PyTorch {version} are there. A name that is not there is an
-AttributeError that says so. What is left out by intent: other devices, quantised, sparse and
-nested tensors, compilers and their intermediate forms, distributed training, and storages by type.
+AttributeError that says so, or can be imported, and says so when it is called. What is left out by
+intent: other devices, quantised, sparse and nested tensors, compilers and their intermediate
+forms, distributed training, and storages by type.
 
 | namespace | of PyTorch's names | are there |
 |---|---|---|
@@ -88,7 +89,17 @@ def public(space: str, found: Any) -> list[str]:
         name
         for name in dir(found)
         if not name.startswith("_") and not is_passing(getattr(found, name, None))
+        if not is_absent(space, name)
     )
+
+
+def is_absent(space: str, name: str) -> bool:
+    """Whether a name of the table of what is not here is refused, with the reason, when called."""
+    from tapegrad.torch._absent import FINDER
+
+    section = FINDER.sections.get(space.removeprefix("torch").lstrip("."))
+    row = None if section is None else section.rows.get(name)
+    return row is not None and row.answer.startswith("refused")
 
 
 def is_passing(value: Any) -> bool:
@@ -167,7 +178,11 @@ def names() -> str:
     for line in lines:
         space, *theirs = line.split()
         found = resolved("tapegrad.torch", space)
-        absent = [name for name in theirs if found is None or not hasattr(found, name)]
+        absent = [
+            name
+            for name in theirs
+            if found is None or not hasattr(found, name) or is_absent(space, name)
+        ]
         rows.append(f"| `{space}` | {len(theirs)} | {len(theirs) - len(absent)} |")
         if absent:
             listed = ", ".join(f"`{name}`" for name in absent)

@@ -38,12 +38,14 @@ from tapegrad.torch._dtypes import contiguous_format as contiguous_format
 from tapegrad.torch._dtypes import device as device
 from tapegrad.torch._dtypes import dtype as dtype
 from tapegrad.torch._dtypes import finfo as finfo
+from tapegrad.torch._dtypes import get_default_device as get_default_device
 from tapegrad.torch._dtypes import get_default_dtype as get_default_dtype
 from tapegrad.torch._dtypes import iinfo as iinfo
 from tapegrad.torch._dtypes import layout as layout
 from tapegrad.torch._dtypes import legacy_contiguous_format as legacy_contiguous_format
 from tapegrad.torch._dtypes import memory_format as memory_format
 from tapegrad.torch._dtypes import preserve_format as preserve_format
+from tapegrad.torch._dtypes import set_default_device as set_default_device
 from tapegrad.torch._dtypes import set_default_dtype as set_default_dtype
 from tapegrad.torch._dtypes import strided as strided
 from tapegrad.torch._graph.modes import enable_grad as enable_grad
@@ -274,9 +276,15 @@ class StaticModule:
     def __getattr__(self, name: _str) -> Any: ...
 Storage: Any
 Stream: Any
-SymBool: Any
-SymFloat: Any
-SymInt: Any
+class SymBool:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: _str) -> Any: ...
+class SymFloat:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: _str) -> Any: ...
+class SymInt:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: _str) -> Any: ...
 TYPE_CHECKING: _bool
 TorchVersion: Any
 class TracingState:

@@ -65,6 +65,7 @@ MODULES = [
     "tapegrad.torch.profiler",
     "tapegrad.torch.return_types",
     "tapegrad.torch.serialization",
+    "tapegrad.torch.utils.benchmark",
     "tapegrad.torch.utils.checkpoint",
     "tapegrad.torch.utils.data",
     "tapegrad.torch.nn",

@@ -37,7 +37,9 @@ OF_TENSORS = {"node", "rsub"}
 UNLISTED = {
     "torch.autograd": {"variable"},
     "torch.fft": {"Tensor"},
-    "torch.nn.parallel": {"parallel_apply", "replicate"},
+    "torch.nn.parallel": set(
+        "DistributedDataParallel gather parallel_apply replicate scatter".split()
+    ),
     "torch.nn.functional": {"Tensor", "conv_tbc"},
 }
 MODULES = sorted(THEIRS.keys() - {"torch.Tensor"})

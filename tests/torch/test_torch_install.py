@@ -102,6 +102,8 @@ def test_each_name_of_the_table_is_there() -> None:
 def test_what_is_refused_says_so_when_it_is_used() -> None:
     for space, name in ROWS:
         row = FINDER.sections[space].rows[name]
+        if isinstance(getattr(module(space), name), types.ModuleType):
+            continue  # of the same name, imported
         if is_refused(row) and not row.parameters:
             with pytest.raises(Exception, match=r".") as raised:
                 getattr(module(space), name)()

@@ -12,6 +12,7 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import linecache
 import re
 import sys
 import types
@@ -51,6 +52,7 @@ class Section(NamedTuple):
 def read(table: str) -> dict[str, Section]:
     """The sections of a table by the names of their modules: table.py says how it is written."""
     sections: dict[str, Section] = {}
+    known = Section("", {}, True)
     for line in table.replace("\n    ", " ").splitlines():
         heading = _HEADING.match(line)
         if heading is not None:
@@ -99,6 +101,7 @@ def answer_of(space: str, name: str, section: Section, tools: dict[str, Any]) ->
     named = "__init__" if a_class else name
     scope = dict(tools)
     text = f"def {named}({'self, ' * a_class}{parameters}) -> {row.kind()}:\n    {body}"
+    linecache.cache[f"<{full}>"] = len(text), None, text.splitlines(keepends=True), f"<{full}>"
     future = __future__.annotations.compiler_flag
     exec(compile(text, f"<{full}>", "exec", future), scope)  # noqa: S102 - as dataclasses do
     made = scope.pop(named)  # so that `isinstance` calls Python's
@@ -123,10 +126,25 @@ def _type_of(row: Row) -> str:
     return "None" if value is None else type(value).__name__ if type(value) in _PLAIN else "Any"
 
 
+def _entries(parameters: str, meaning: str) -> tuple[list[str], int]:
+    """The entries of parameters in a docstring, and how many have to be given."""
+    entries, needed = [], 0
+    for part in filter(None, map(str.strip, parameters.split(","))):
+        found = _PARAMETER.match(part)
+        if found is None or part == "self":
+            continue
+        kind = "object"
+        if found[2] not in (None, "None"):
+            kind = type(ast.literal_eval(found[2])).__name__
+        default = {None: "", "None": ", optional"}.get(found[2], f", default {found[2]}")
+        needed += default == "" and found[1][0] != "*"
+        entries.append(f"{found[1].replace('*', chr(92) + '*')} : {kind}{default}\n    {meaning}")
+    return entries, needed
+
+
 def _document(full: str, section: Section, row: Row, parameters: str) -> str:
     """The docstring of a row, with its sections."""
-    kind, fallback = "object", f"{section.about[0].upper()}{section.about[1:]}"
-    summary = row.summary or fallback
+    summary = row.summary or f"{section.about[0].upper()}{section.about[1:]}"
     raises = ""
     if row.answer.startswith("raise "):
         raises = row.answer.removeprefix("raise ").partition("(")[0]
@@ -138,21 +156,9 @@ def _document(full: str, section: Section, row: Row, parameters: str) -> str:
         summary = f"Do nothing: {section.about}"
     elif not row.summary and _type_of(row) != "Any":
         summary = f"Return {row.answer}: {section.about}"
-    parts, needed = [summary], 0
-    entries = []
-    for part in filter(None, map(str.strip, parameters.split(","))):
-        found = _PARAMETER.match(part)
-        if found is None or part == "self":
-            continue
-        kind = (
-            type(ast.literal_eval(found[2])).__name__
-            if found[2] not in (None, "None")
-            else "object"
-        )
-        default = {None: "", "None": ", optional"}.get(found[2], f", default {found[2]}")
-        needed += default == "" and found[1][0] != "*"
-        meaning = "Not looked at." if row.answer in ("None", *REFUSED) or raises else "Its value."
-        entries.append(f"{found[1].replace('*', chr(92) + '*')} : {kind}{default}\n    {meaning}")
+    looked = not raises and row.answer != "None"
+    entries, needed = _entries(parameters, "Its value." if looked else "Not looked at.")
+    parts = [summary]
     parts += ["Parameters\n----------\n" + "\n".join(entries)] if entries else []
     if not raises and row.answer != "None":
         known = _type_of(row)
@@ -163,6 +169,8 @@ def _document(full: str, section: Section, row: Row, parameters: str) -> str:
     example = row.example
     if not example and not full.startswith("torch.Tensor."):
         call = f"{full}({', '.join('0' * needed)})"
+        if row.answer == "Block()":
+            example = f"with {call}:\n...     pass"
         shown = "" if row.answer in ("None", *REFUSED) or raises else row.answer
         if not raises and _type_of(row) != "Any":
             example = f"{call} -> {shown}"
@@ -255,12 +263,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def made(self, space: str, name: str) -> Any:
         """What a name of a module is; AttributeError for one that it has not."""
         inner = f"{space}.{name}".lstrip(".")
-        if inner in self.sections and inner != "Tensor" and name:
-            full = f"{HOME}.{inner}"
-            return importlib.import_module(full)
         section = self.sections.get(space, _EMPTY)
         if name in section.rows and section.rows[name].answer != "absent":
             return answer_of(space, name, section, self.tools())
+        if inner in self.sections and inner != "Tensor" and name:
+            full = f"{HOME}.{inner}"
+            return importlib.import_module(full)
         if space in self.fallback and not name.startswith("__"):
             return self.fallback[space](name)
         raise AttributeError(f"module {f'{HOME}.{space}'.rstrip('.')!r} has no attribute {name!r}")

@@ -108,7 +108,26 @@ def absent_dtype(name: str) -> AbsentDtype:
 
 
 class Operator:
-    """An operator of `torch.ops`, which tables may name, and nothing calls."""
+    """A name that tables may have, and its attributes: it is not called.
+
+    Parameters
+    ----------
+    *args : object
+        Not looked at.
+    **kwargs : object
+        Not looked at.
+
+    Raises
+    ------
+    NotImplementedError
+        Where it is called.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.DispatchKey.CPU == torch.DispatchKey.CUDA
+    False
+    """
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -118,7 +137,7 @@ class Operator:
             raise AttributeError(name)
         return Operator(f"{self.__name__}.{name}")
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise NotImplementedError."""
         raise NotImplementedError(f"torch.ops.{self.__name__}: operators are called by functions")
 
@@ -257,10 +276,9 @@ from .futures | Future
 from .jit | ScriptModule ScriptFunction ScriptMethod CompilationUnit
 from .jit as wait | wait
 from .jit as fork | fork
-int | SymInt
-float | SymFloat
-bool | SymBool
-RuntimeError | OutOfMemoryError AcceleratorError JITException FatalError
+refused numbers are Python's | SymInt SymFloat SymBool
+type(name, (RuntimeError,), {{"__module__": "tapegrad.torch"}}) | OutOfMemoryError AcceleratorError
+    JITException FatalError
 refused tensors are dense | sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
     sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor saddmm smm spmm sspaddmm dsmm hsmm hspmm
     resize_as_sparse_ values_copy indices_copy row_indices_copy crow_indices_copy
@@ -367,7 +385,7 @@ None | manual_seed(seed) manual_seed_all(seed) seed() seed_all() empty_cache()
 {{}} | memory_stats(device=None)
 "" | get_gencode_flags()
 Block() | stream(stream) device(device) device_of(obj) | Context manager that changes nothing.
-RuntimeError | OutOfMemoryError
+from . | OutOfMemoryError
 {_NO_CUDA} | init() current_device() get_device_name(device=None)
     get_device_properties(device=None)
     get_device_capability(device=None) set_device(device) synchronize(device=None)
@@ -489,7 +507,7 @@ None | enable_log() disable_log()
 Operator(name) | symbolic_opset9 symbolic_opset10 symbolic_opset11 symbolic_opset12
     symbolic_opset13 symbolic_opset14 symbolic_opset15 symbolic_opset16
 Constant(name) | TrainingMode OperatorExportTypes
-RuntimeError | OnnxExporterError
+type(name, (RuntimeError,), {{"__module__": "tapegrad.torch.onnx"}}) | OnnxExporterError
 refused use PyTorch for it, with the state_dict of this model | export dynamo_export
     select_model_mode_for_export
     ONNXProgram ExportableModule InputObserver
@@ -536,6 +554,7 @@ refused download the file by other means, then torch.load it | load list help
 noted("hub", "~/.cache/torch/hub") | get_dir() | The folder noted last.
     | torch.hub.get_dir() -> '~/.cache/torch/hub'
 re.compile("-([a-f0-9]*)[.]") | HASH_REGEX
+from urllib.parse | urlparse
 iterable | tqdm(iterable=None,*args,**kwargs) | The iterable itself: no progress is shown.
     | torch.hub.tqdm([1, 2]) -> [1, 2]
 noted("hub", "~/.cache/torch/hub") | _get_torch_home()
@@ -561,7 +580,7 @@ Block() | strict_fusion() optimized_execution(should_optimize) fuser(name)
 func(*args, **kwargs) | fork(func,*args,**kwargs) | The result of a call, which is made at once.
     | torch.jit.fork(abs, -3) -> 3
 future | wait(future) | What `fork` returned. | torch.jit.wait(3) -> 3
-RuntimeError | Error
+type(name, (RuntimeError,), {{"__module__": "tapegrad.torch.jit"}}) | Error
 refused | trace trace_module save load Attribute CompilationUnit ScriptFunction ScriptMethod
     ScriptModule(torch.nn.Module)
 [jit.annotations] nothing is compiled, a model runs as it is.
@@ -728,6 +747,10 @@ False | WARN_FOR_UNFUSED_KERNELS
 refused | causal_lower_right causal_upper_left CausalBias CausalVariant
 [nn.attention.flex_attention] nothing is compiled; pass a mask to scaled_dot_product_attention.
 refused | flex_attention create_block_mask create_mask and_masks or_masks BlockMask
+[+nn.parallel] there is one device.
+from .nn.parallel.distributed | DistributedDataParallel
+from .nn.parallel.scatter_gather | gather scatter
+refused | parallel_apply replicate
 [nn.parallel.comm] there is one device.
 from .cuda.comm | broadcast broadcast_coalesced gather reduce_add reduce_add_coalesced scatter
 [nn.parallel.distributed] there is one process.

@@ -152,6 +152,7 @@ class Tensor:
     _hooks: Any
     _inference: Any
     def _is_view(self) -> _bool: ...
+    _make_subclass: Any
     _maker: Any
     _memory: Any
     _primal: Any
@@ -498,7 +499,7 @@ class Tensor:
         """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
     @property
     def device(self) -> _device:
-        """The CPU."""
+        """The CPU; "meta" where there is no data."""
     def diag(self, diagonal: _int = 0) -> Tensor:
         """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -784,7 +785,9 @@ class Tensor:
     def is_leaf(self) -> _bool:
         """Whether no logged operation made this tensor."""
     is_maia: _bool
-    is_meta: _bool
+    @property
+    def is_meta(self) -> _bool:
+        """Whether there is no data, but a shape and a dtype alone."""
     is_mkldnn: _bool
     is_mps: _bool
     is_mtia: _bool

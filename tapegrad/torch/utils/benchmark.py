@@ -39,7 +39,7 @@ def select_unit(t: float) -> tuple[str, float]:
     return next((pair for pair in reversed(_UNITS) if t >= pair[1]), _UNITS[0])
 
 
-class TaskSpec(NamedTuple):
+class _TaskSpec(NamedTuple):
     """What was timed, in words."""
 
     stmt: str
@@ -67,7 +67,7 @@ class Measurement:
         How often the statement ran for each of the raw times.
     raw_times : list of float
         The seconds that all of these took.
-    task_spec : TaskSpec
+    task_spec : _TaskSpec
         What was timed.
     metadata : dict, optional
         Noted.
@@ -81,7 +81,7 @@ class Measurement:
 
     number_per_run: int
     raw_times: list[float]
-    task_spec: TaskSpec
+    task_spec: _TaskSpec
     metadata: dict[Any, Any] | None = field(default=None)
 
     def __getattr__(self, name: str) -> Any:
@@ -123,13 +123,35 @@ class Measurement:
         return self.iqr / self.median > 0.1
 
     def meets_confidence(self, threshold: float = 0.1) -> bool:
-        """Whether the quartiles are closer to each other than a part of the median."""
+        """Whether the quartiles are closer to each other than a part of the median.
+
+        Parameters
+        ----------
+        threshold : float, default 0.1
+            The part.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
         return self.iqr / self.median < threshold
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One measurement for each statement, of all times of it."""
-        groups: dict[TaskSpec, list[Measurement]] = {}
+        """One measurement for each statement, of all times of it.
+
+        Parameters
+        ----------
+        measurements : iterable of Measurement
+            The measurements.
+
+        Returns
+        -------
+        list of Measurement
+            Those of the statements.
+        """
+        groups: dict[_TaskSpec, list[Measurement]] = {}
         for each in measurements:
             groups.setdefault(each.task_spec, []).append(each)
         return [
@@ -213,7 +235,7 @@ class Timer:
     ) -> None:
         one_of(str(language).lower(), "python", "py")
         self._timer = timeit.Timer(stmt, setup, timer, globals)
-        self._task_spec = TaskSpec(stmt, setup, label, sub_label, description, env, num_threads)
+        self._task_spec = _TaskSpec(stmt, setup, label, sub_label, description, env, num_threads)
 
     def _times(self, number: int, enough: Callable[[list[float]], bool]) -> Measurement:
         """Times of so many runs each, until there are enough."""
@@ -382,4 +404,6 @@ class Compare:
         return "\n".join([*lines, "", f"Times are in {words[unit]} ({unit}).", ""])
 
 
-__all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "select_unit"]
+TaskSpec = _TaskSpec
+
+__all__ = ["Compare", "Measurement", "Timer", "select_unit"]

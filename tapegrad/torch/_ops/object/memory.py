@@ -185,17 +185,41 @@ def storage_offset(self: Tensor) -> int:
 
 
 class Storage:
-    """The memory of a tensor: its bytes, in one piece."""
+    """The memory of a tensor: its bytes, in one piece.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.ones(2).untyped_storage().nbytes()
+    8
+    """
 
     def __init__(self, tensor: Tensor) -> None:
         self._array = owner_of(plain_of(tensor))
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
+        """The address of the first byte.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return _address(self._array)
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """How many bytes there are.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return int(self._array.nbytes)
 
     size = nbytes
@@ -211,7 +235,19 @@ class Storage:
 
 
 class TypedStorage:
-    """The memory of a tensor as elements of its dtype, in order."""
+    """The memory of a tensor as elements of its dtype, in order.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.TypedStorage(torch.ones(2)).tolist()
+    [1.0, 1.0]
+    """
 
     def __init__(self, tensor: Tensor) -> None:
         owner = owner_of(plain_of(tensor))
@@ -222,29 +258,65 @@ class TypedStorage:
         self._storage = Storage(tensor)
 
     def untyped(self) -> Storage:
-        """The same memory as bytes."""
+        """The same memory as bytes.
+
+        Returns
+        -------
+        Storage
+            The same memory.
+        """
         return self._storage
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return _address(self._array)
 
     def size(self) -> int:
-        """How many elements there are."""
+        """How many elements there are.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return int(self._array.size)
 
     __len__ = size
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return int(self._array.itemsize)
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """How many bytes there are.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return int(self._array.nbytes)
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
+        """The elements as Python numbers.
+
+        Returns
+        -------
+        list
+            The elements.
+        """
         found: list[Any] = self._array.tolist()
         return found
 

@@ -201,6 +201,15 @@ def as_subclass(self: Tensor, cls: object) -> Tensor:
     return made
 
 
+def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **_: Any) -> Tensor:
+    """A leaf of a subclass over the memory of a tensor, as packages make their parameters."""
+    made: Tensor = as_subclass(data.detach(), cls).requires_grad_(require_grad)
+    return made
+
+
+register("_make_subclass", function=False, module=__name__)(staticmethod(_make_subclass))
+
+
 @register()
 def get_device(self: Tensor) -> int:
     """-1: tensors are in the CPU's memory.

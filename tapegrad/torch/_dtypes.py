@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ContextDecorator
 from typing import Any, Self, SupportsIndex, overload
@@ -439,11 +440,11 @@ class device(ContextDecorator):
         self.index = int(number) if number else index
 
     def __enter__(self) -> Self:
-        _devices.append(self)
+        _places.stack.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _devices.pop()
+        _places.stack.pop()
 
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
@@ -467,7 +468,14 @@ class device(ContextDecorator):
 CPU = device("cpu")
 
 
-_devices = [CPU]  # that of tensors that are made: of the program, then of blocks
+class _Places(threading.local):
+    """The devices of tensors that a thread makes: that of all, then those of blocks."""
+
+    def __init__(self) -> None:
+        self.stack = [CPU]
+
+
+_places = _Places()
 
 
 def set_default_device(device: object = None) -> None:
@@ -489,7 +497,7 @@ def set_default_device(device: object = None) -> None:
     >>> torch.set_default_device("cpu")
     """
     require_cpu(device)
-    _devices[0] = CPU if device is None else _as_device(device)
+    _places.stack[0] = CPU if device is None else _as_device(device)
 
 
 def get_default_device() -> device:
@@ -506,7 +514,7 @@ def get_default_device() -> device:
     >>> torch.get_default_device()
     device(type='cpu')
     """
-    return _devices[-1]
+    return _places.stack[-1]
 
 
 def _as_device(given: object) -> device:
@@ -518,7 +526,7 @@ def require_cpu(given: object) -> bool:
 
     None is the default device.
     """
-    found = _devices[-1] if given is None else _as_device(given)
+    found = _places.stack[-1] if given is None else _as_device(given)
     if found.type == "cpu":
         return False
     if found.type != "meta":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 import warnings
 
 import pytest
@@ -121,6 +122,12 @@ def test_blocks_of_a_device() -> None:
         return torch.ones(1)
 
     assert made().is_meta
+    seen: list[bool] = []
+    with torch.device("meta"):
+        other = threading.Thread(target=lambda: seen.append(torch.ones(1).is_meta))
+        other.start()
+        other.join()
+    assert seen == [False]
     with torch.device("meta"):
         assert torch.get_default_device() == torch.device("meta")
         assert not torch.zeros(1, device="cpu").is_meta

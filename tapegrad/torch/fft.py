@@ -16,6 +16,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import deliver, private
+from tapegrad.torch._tensor.meta import MetaArray
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 Sizes = Sequence[int] | int | None
@@ -387,12 +388,13 @@ def _frequencies(
     requires_grad: bool,
     out: Any,
 ) -> Tensor:
-    _dtypes.require_cpu(device)
+    meta = _dtypes.require_cpu(device)
     _dtypes.require_strided(compute.__name__, layout)
     dtype = _dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.numpy.kind not in "fcV":
         raise RuntimeError(f"{compute.__name__} requires a floating point or complex dtype")
-    made = of_value(compute(n, d).astype(dtype.numpy))
+    found = compute(n, d).astype(dtype.numpy)
+    made = of_value(found if not meta else MetaArray(found.shape, found.dtype))
     if out is None:
         return made.requires_grad_(requires_grad)
     delivered: Tensor = deliver(out, made)

@@ -54,6 +54,8 @@ MADE = [
     lambda: torch.full((2, 3), 3.0, device="meta"),
     lambda: torch.normal(0.0, 1.0, (2, 3), device="meta"),
     lambda: torch.ones(2, 3).to("meta"),
+    lambda: torch.rand_like(torch.ones(2, 3, device="meta")),
+    lambda: torch.fft.fftfreq(6, device="meta").new_empty(2, 3),
     lambda: torch.empty_like(torch.ones(2, 3, device="meta")),
     lambda: torch.ones(1, device="meta").new_zeros(2, 3),
     lambda: torch.ones(2, 3, device="meta").zero_().normal_().fill_(3).add_(1),

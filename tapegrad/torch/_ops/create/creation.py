@@ -23,7 +23,7 @@ from tapegrad.torch._ops.create.data import (
 )
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import deliver, register
-from tapegrad.torch._tensor.meta import MetaArray, NoDataError, is_meta
+from tapegrad.torch._tensor.meta import META, MetaArray, NoDataError, is_meta
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._types import Device, DType, MemoryFormat, Number, Sizes, TensorLike
 
@@ -100,6 +100,8 @@ def creation(compute: Function) -> Function:
         if given is None and out is not None:
             given = out._value.dtype
         value = compute(*args, dtype=given, **kwargs)
+        if device is None and args and isinstance(args[0], Tensor) and args[0].is_meta:
+            device = META
         if memory_format is not None:
             value = arranged(value, memory_format)
         if out is not None and name in RANGES and value.size == out.numel():

@@ -26,6 +26,7 @@ WORDS = {
     "_errors": "exceptions, messages",
     "_config": "settings",
     "_numpy_versions": "NumPy's releases",
+    "_alias": "second names",
     "_warning": "warnings",
     "_files": "regular files",
     "_progress": "bars",

@@ -52,8 +52,6 @@ TOWER = (
     "dask",
     "testing",
     "autograd",
-    "_cli",
-    "__main__",
     "torch._methods",
     "torch._dims",
     "torch._dtypes",
@@ -88,6 +86,8 @@ TOWER = (
     "torch.version",
     "torch.torch_version",
     "torch",
+    "_cli",
+    "__main__",
 )
 
 # The files of the engine, from the bottom up; each may import those before it.
@@ -179,7 +179,6 @@ SOCKETS = {
 # Modules that rooms below them import by name, and why no other way is open. Each closes a circle
 # of rooms; nothing is imported before a program asks for it.
 UPWARD = {
-    ("_cli._torch", "torch"): "the command that runs a script on the layer",
     ("_arrays.interface", "numpy"): "`x.__array_namespace__()` is the namespace on top of all",
     ("_core.operands", "scipy.sparse"): "an operator met a matrix of SciPy's, which NumPy lacks",
     ("numpy", "scipy.special"): "`xp.special` of the Array API, which SciPy asks for",

@@ -438,13 +438,14 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
 
 def _require_examples(array: Value, values: Sequence[Value]) -> None:
     """Raise RuntimeError for a value of a vmap that is written where all examples share one."""
-    if any(type(x) is not ndarray and _levels_of(x) - _levels_of(array) for x in values):
-        raise RuntimeError(
-            "vmap: a value that differs between the examples cannot be written into a tensor that "
-            "all of them share: `self` is not vmapped over, `other` is. Please use an operator "
-            "that is not in place, or make the tensor of one that is vmapped over: "
-            "torch.zeros_like(x), x.new_zeros(3)."
-        )
+    for value in values:
+        if type(value) is not ndarray and _levels_of(value) - _levels_of(array):
+            raise RuntimeError(
+                "vmap: a value that differs between the examples cannot be written into a tensor "
+                "that all of them share: `self` is not vmapped over, `other` is. Please use an "
+                "operator that is not in place, or make the tensor of one that is vmapped over: "
+                "torch.zeros_like(x), x.new_zeros(3)."
+            )
 
 
 def _levels_of(value: Value) -> set[float]:

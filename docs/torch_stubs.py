@@ -352,6 +352,10 @@ def absent_lines(space: str, names: list[str]) -> Iterator[str]:
 
     for name in names:
         row = FINDER.sections[space].rows[name]
+        if row.answer.startswith("from ."):
+            place, _, theirs = row.answer.removeprefix("from ").partition(" as ")
+            yield f"from tapegrad.torch{place.rstrip('.')} import {theirs or name} as {name}"
+            continue
         if row.answer == "absent" or name.startswith("_"):
             continue
         kind = row.kind()

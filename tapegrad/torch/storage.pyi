@@ -6,5 +6,5 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-TypedStorage: Any
-UntypedStorage: Any
+from tapegrad.torch import TypedStorage as TypedStorage
+from tapegrad.torch import UntypedStorage as UntypedStorage

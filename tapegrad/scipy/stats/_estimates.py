@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from tapegrad import stop_gradient
+from tapegrad._core.quiet import silence
 from tapegrad._core.values import lift
 from tapegrad._errors import InputError, NotDifferentiableError
 from tapegrad.rules.kinks import largest_size
@@ -202,7 +203,7 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Any:
 
 
 # Before SciPy 1.18 a line through two points has an error, which is 0.
-with np.errstate(invalid="ignore"):
+with silence():
     _OF_TWO = 1.0 + scipy.stats.linregress([0.0, 1.0], [0.0, 1.0]).stderr
 TINY = 1e-20  # SciPy adds it to 1 - r and to 1 + r
 

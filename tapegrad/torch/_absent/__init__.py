@@ -35,6 +35,7 @@ FINDER = Finder(
     _tools,
     {
         "_VF": _of(),
+        "nn.modules": _of("nn"),
         "_C._VariableFunctions": _of(),
         "_C._nn": _of("nn", "functional"),
         "ops": Operator,

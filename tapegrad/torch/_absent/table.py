@@ -738,7 +738,7 @@ from .hub | tqdm
 refused | SummaryWriter FileWriter
 [utils.weak] keys are compared by identity, as those of tensors are.
 from weakref as WeakKeyDictionary | WeakTensorKeyDictionary WeakIdKeyDictionary
-[nn.attention] there is one way to compute attention.
+[+nn.attention] there is one way to compute attention.
 enum.IntEnum(name, "MATH FLASH_ATTENTION EFFICIENT_ATTENTION CUDNN_ATTENTION OVERRIDEABLE ERROR",
     start=0, module="tapegrad.torch.nn.attention") | SDPBackend
 Block() | sdpa_kernel(backends,set_priority=False) | Context manager that changes nothing.
@@ -800,4 +800,162 @@ refused use torch.func.functional_call | make_functional make_functional_with_bu
 refused | functionalize make_fx
 [_functorch.experimental] transforms of functions, under their first name.
 from .func | grad hessian jacfwd jacrev jvp vjp vmap
+[distributions.bernoulli] names that PyTorch has in this file.
+from .distributions | Bernoulli
+[distributions.beta] names that PyTorch has in this file.
+from .distributions | Beta
+[distributions.binomial] names that PyTorch has in this file.
+from .distributions | Binomial
+[distributions.categorical] names that PyTorch has in this file.
+from .distributions | Categorical
+[distributions.cauchy] names that PyTorch has in this file.
+from .distributions | Cauchy
+[distributions.chi2] names that PyTorch has in this file.
+from .distributions | Chi2
+[distributions.continuous_bernoulli] names that PyTorch has in this file.
+from .distributions | ContinuousBernoulli
+[distributions.dirichlet] names that PyTorch has in this file.
+from .distributions | Dirichlet
+[distributions.exponential] names that PyTorch has in this file.
+from .distributions | Exponential
+[distributions.fishersnedecor] names that PyTorch has in this file.
+from .distributions | FisherSnedecor
+[distributions.gamma] names that PyTorch has in this file.
+from .distributions | Gamma
+[distributions.generalized_pareto] names that PyTorch has in this file.
+from .distributions | GeneralizedPareto
+[distributions.geometric] names that PyTorch has in this file.
+from .distributions | Geometric
+[distributions.gumbel] names that PyTorch has in this file.
+from .distributions | Gumbel
+[distributions.half_cauchy] names that PyTorch has in this file.
+from .distributions | HalfCauchy
+[distributions.half_normal] names that PyTorch has in this file.
+from .distributions | HalfNormal
+[distributions.independent] names that PyTorch has in this file.
+from .distributions | Independent
+[distributions.inverse_gamma] names that PyTorch has in this file.
+from .distributions | InverseGamma
+[distributions.kumaraswamy] names that PyTorch has in this file.
+from .distributions | Kumaraswamy
+[distributions.laplace] names that PyTorch has in this file.
+from .distributions | Laplace
+[distributions.lkj_cholesky] names that PyTorch has in this file.
+from .distributions | LKJCholesky
+[distributions.log_normal] names that PyTorch has in this file.
+from .distributions | LogNormal
+[distributions.logistic_normal] names that PyTorch has in this file.
+from .distributions | LogisticNormal
+[distributions.lowrank_multivariate_normal] names that PyTorch has in this file.
+from .distributions | LowRankMultivariateNormal
+[distributions.mixture_same_family] names that PyTorch has in this file.
+from .distributions | MixtureSameFamily
+[distributions.multinomial] names that PyTorch has in this file.
+from .distributions | Multinomial
+[distributions.multivariate_normal] names that PyTorch has in this file.
+from .distributions | MultivariateNormal
+[distributions.negative_binomial] names that PyTorch has in this file.
+from .distributions | NegativeBinomial
+[distributions.normal] names that PyTorch has in this file.
+from .distributions | Normal
+[distributions.one_hot_categorical] names that PyTorch has in this file.
+from .distributions | OneHotCategorical OneHotCategoricalStraightThrough
+[distributions.pareto] names that PyTorch has in this file.
+from .distributions | Pareto
+[distributions.poisson] names that PyTorch has in this file.
+from .distributions | Poisson
+[distributions.relaxed_bernoulli] names that PyTorch has in this file.
+from .distributions._relaxed | LogitRelaxedBernoulli
+from .distributions | RelaxedBernoulli
+[distributions.relaxed_categorical] names that PyTorch has in this file.
+from .distributions._relaxed | ExpRelaxedCategorical
+from .distributions | RelaxedOneHotCategorical
+[distributions.studentT] names that PyTorch has in this file.
+from .distributions | StudentT
+[distributions.transformed_distribution] names that PyTorch has in this file.
+from .distributions | TransformedDistribution
+[distributions.uniform] names that PyTorch has in this file.
+from .distributions | Uniform
+[distributions.von_mises] names that PyTorch has in this file.
+from .distributions | VonMises
+[distributions.weibull] names that PyTorch has in this file.
+from .distributions | Weibull
+[distributions.wishart] names that PyTorch has in this file.
+from .distributions | Wishart
+[nn.modules.activation] names that PyTorch has in this file.
+from .nn | CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid
+    LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax
+    Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
+[nn.modules.adaptive] names that PyTorch has in this file.
+from .nn | AdaptiveLogSoftmaxWithLoss
+[nn.modules.batchnorm] names that PyTorch has in this file.
+from .nn | BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm
+from .nn.normalization.modules | _BatchNorm
+[nn.modules.channelshuffle] names that PyTorch has in this file.
+from .nn | ChannelShuffle
+[nn.modules.container] names that PyTorch has in this file.
+from .nn | ModuleDict ModuleList ParameterDict ParameterList Sequential
+[nn.modules.conv] names that PyTorch has in this file.
+from .nn | Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d
+    LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d
+from .nn.convolution.modules | _ConvNd _ConvTransposeNd
+[nn.modules.distance] names that PyTorch has in this file.
+from .nn | CosineSimilarity PairwiseDistance
+[nn.modules.dropout] names that PyTorch has in this file.
+from .nn | AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout
+[nn.modules.flatten] names that PyTorch has in this file.
+from .nn | Flatten Unflatten
+[nn.modules.fold] names that PyTorch has in this file.
+from .nn | Fold Unfold
+[nn.modules.instancenorm] names that PyTorch has in this file.
+from .nn | InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d
+    LazyInstanceNorm3d
+from .nn.normalization.modules | _InstanceNorm
+[nn.modules.lazy] names that PyTorch has in this file.
+from .nn.module.lazy | LazyModuleMixin
+[nn.modules.linear] names that PyTorch has in this file.
+from .nn | Bilinear Identity LazyLinear Linear
+[nn.modules.loss] names that PyTorch has in this file.
+from .nn | BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss
+    GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss
+    MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d
+    PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+from .nn.loss.modules | _Loss _WeightedLoss
+[nn.modules.module] names that PyTorch has in this file.
+from .nn | Module
+from .nn.module.global_hooks | register_module_backward_hook
+    register_module_buffer_registration_hook register_module_forward_hook
+    register_module_forward_pre_hook register_module_full_backward_hook
+    register_module_full_backward_pre_hook register_module_module_registration_hook
+    register_module_parameter_registration_hook
+[nn.modules.normalization] names that PyTorch has in this file.
+from .nn | CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm
+[nn.modules.padding] names that PyTorch has in this file.
+from .nn | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+    ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
+    ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
+[nn.modules.pixelshuffle] names that PyTorch has in this file.
+from .nn | PixelShuffle PixelUnshuffle
+[nn.modules.pooling] names that PyTorch has in this file.
+from .nn | AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d
+    AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d
+    FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d
+    MaxUnpool2d MaxUnpool3d
+[nn.modules.rnn] names that PyTorch has in this file.
+from .nn | GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase
+[nn.modules.sparse] names that PyTorch has in this file.
+from .nn | Embedding EmbeddingBag
+[nn.modules.transformer] names that PyTorch has in this file.
+from .nn | Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+    TransformerEncoderLayer
+[nn.modules.upsampling] names that PyTorch has in this file.
+from .nn | Upsample UpsamplingBilinear2d UpsamplingNearest2d
+[utils.data.dataloader] names that PyTorch has in this file.
+from .utils.data | DataLoader default_collate default_convert get_worker_info
+[utils.data.dataset] names that PyTorch has in this file.
+from .utils.data | ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset
+    TensorDataset random_split
+[utils.data.sampler] names that PyTorch has in this file.
+from .utils.data | BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler
+    WeightedRandomSampler
 """

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from tapegrad.torch.amp import autocast_mode as autocast_mode
 from tapegrad.torch.amp import grad_scaler as grad_scaler
-GradScaler: Any
-autocast: Any
+from tapegrad.torch._mixed_precision import GradScaler as GradScaler
+from tapegrad.torch._mixed_precision import autocast as autocast
 def custom_bwd(bwd=None,**kwargs) -> Any: ...
 def custom_fwd(fwd=None,**kwargs) -> Any: ...
 def is_autocast_available(device_type) -> bool: ...

@@ -6,7 +6,7 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-autocast: Any
-custom_bwd: Any
-custom_fwd: Any
-is_autocast_available: Any
+from tapegrad.torch.amp import autocast as autocast
+from tapegrad.torch.amp import custom_bwd as custom_bwd
+from tapegrad.torch.amp import custom_fwd as custom_fwd
+from tapegrad.torch.amp import is_autocast_available as is_autocast_available

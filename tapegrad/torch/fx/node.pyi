@@ -6,5 +6,5 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-Node: Any
-map_arg: Any
+from tapegrad.torch.fx import Node as Node
+from tapegrad.torch.fx import map_arg as map_arg

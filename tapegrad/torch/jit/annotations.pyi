@@ -7,9 +7,9 @@ from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
 Any: Any
-BroadcastingList1: Any
-BroadcastingList2: Any
-BroadcastingList3: Any
+from tapegrad.torch._jit_internal import BroadcastingList1 as BroadcastingList1
+from tapegrad.torch._jit_internal import BroadcastingList2 as BroadcastingList2
+from tapegrad.torch._jit_internal import BroadcastingList3 as BroadcastingList3
 Dict: Any
 List: Any
 Optional: Any

@@ -6,6 +6,6 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-autocast: Any
-custom_bwd: Any
-custom_fwd: Any
+from tapegrad.torch.cuda.amp import autocast as autocast
+from tapegrad.torch.cuda.amp import custom_bwd as custom_bwd
+from tapegrad.torch.cuda.amp import custom_fwd as custom_fwd

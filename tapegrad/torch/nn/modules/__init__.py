@@ -1,69 +1,9 @@
-"""`torch.nn.modules`: the modules under the names of PyTorch's files."""
+"""`torch.nn.modules`: the layers, in modules with the names of PyTorch's files."""
 
 from __future__ import annotations
 
-from tapegrad.torch.nn.modules import (
-    activation,
-    adaptive,
-    batchnorm,
-    channelshuffle,
-    container,
-    conv,
-    distance,
-    dropout,
-    flatten,
-    fold,
-    instancenorm,
-    lazy,
-    linear,
-    loss,
-    module,
-    normalization,
-    padding,
-    pixelshuffle,
-    pooling,
-    rnn,
-    sparse,
-    transformer,
-    upsampling,
-)
-from tapegrad.torch.nn.modules.container import (
-    ModuleDict,
-    ModuleList,
-    ParameterDict,
-    ParameterList,
-    Sequential,
-)
-from tapegrad.torch.nn.modules.module import Module
+from functools import partial
 
-__all__ = [
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "ParameterDict",
-    "ParameterList",
-    "Sequential",
-    "activation",
-    "adaptive",
-    "batchnorm",
-    "channelshuffle",
-    "container",
-    "conv",
-    "distance",
-    "dropout",
-    "flatten",
-    "fold",
-    "instancenorm",
-    "lazy",
-    "linear",
-    "loss",
-    "module",
-    "normalization",
-    "padding",
-    "pixelshuffle",
-    "pooling",
-    "rnn",
-    "sparse",
-    "transformer",
-    "upsampling",
-]
+from tapegrad.torch._absent import FINDER
+
+__getattr__ = partial(FINDER.attribute, "nn.modules")

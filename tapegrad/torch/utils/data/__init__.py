@@ -5,9 +5,6 @@ Knows tensors as what is stacked. Must not know models.
 
 from __future__ import annotations
 
-from tapegrad.torch.utils.data import dataloader as dataloader
-from tapegrad.torch.utils.data import dataset as dataset
-from tapegrad.torch.utils.data import sampler as sampler
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
 from tapegrad.torch.utils.data._datasets import (
     ChainDataset,

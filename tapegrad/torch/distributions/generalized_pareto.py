@@ -1,7 +1,0 @@
-"""`torch.distributions.generalized_pareto`, under the name of PyTorch's file."""
-
-from __future__ import annotations
-
-from tapegrad.torch.distributions._powers import GeneralizedPareto
-
-__all__ = ["GeneralizedPareto"]

@@ -1,7 +1,0 @@
-"""`torch.distributions.normal`, under the name of PyTorch's file."""
-
-from __future__ import annotations
-
-from tapegrad.torch.distributions._location import Normal
-
-__all__ = ["Normal"]

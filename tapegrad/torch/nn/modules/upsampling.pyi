@@ -1,0 +1,11 @@
+"""`torch.nn.modules.upsampling`: names that PyTorch has in this file.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from tapegrad.torch.nn import Upsample as Upsample
+from tapegrad.torch.nn import UpsamplingBilinear2d as UpsamplingBilinear2d
+from tapegrad.torch.nn import UpsamplingNearest2d as UpsamplingNearest2d

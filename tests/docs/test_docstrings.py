@@ -57,7 +57,6 @@ MODULES = [
     "tapegrad.torch.autograd.gradcheck",
     "tapegrad.torch.autograd.graph",
     "tapegrad.torch.autograd.profiler",
-    "tapegrad.torch.autograd.profiler_legacy",
     "tapegrad.torch.autograd.profiler_util",
     "tapegrad.torch.autograd.variable",
     "tapegrad.torch.distributions",

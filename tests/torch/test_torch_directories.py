@@ -20,7 +20,7 @@ MORE = {
         profiler random return_types serialization special testing types utils version torch
         TorchVersion install uninstall""",
     "torch.cuda": "OutOfMemoryError",
-    "torch.autograd": """forward_ad function functional graph profiler profiler_legacy
+    "torch.autograd": """forward_ad function functional graph profiler
         profiler_util""",
     # make_dot: of torchviz, which draws PyTorch's graphs. tape: our own
     "torch.autograd.graph": "make_dot tape",
@@ -33,10 +33,14 @@ MORE = {
 }
 # What attributes of Tensor are beside PyTorch's: the node of the graph, and `torch.rsub`.
 OF_TENSORS = {"node", "rsub"}
-# What PyTorch lists by accident, and a module that a program may have imported.
+# What PyTorch lists by accident, names without use here, modules that a program may have imported.
 UNLISTED = {
     "torch.autograd": {"variable"},
     "torch.fft": {"Tensor"},
+    "torch.nn": {"SyncBatchNorm"},
+    "torch.nn.utils": set(
+        "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights".split()
+    ),
     "torch.nn.parallel": set(
         "DistributedDataParallel gather parallel_apply replicate scatter".split()
     ),

@@ -225,37 +225,6 @@ def test_instance_norms_refuse_the_statistics_of_old_states() -> None:
 # --- One process, one device --------------------------------------------------------------------
 
 
-def test_sync_batch_norms_are_batch_norms() -> None:
-    x = torch.randn(4, 3, 2, 2)
-    plain, sync = nn.BatchNorm2d(3), nn.SyncBatchNorm(3)
-    for _ in range(2):
-        np.testing.assert_array_equal(plain(x).detach().numpy(), sync(x).detach().numpy())
-    plain.eval()
-    sync.eval()
-    np.testing.assert_array_equal(plain(x).detach().numpy(), sync(x).detach().numpy())
-    assert tuple(nn.SyncBatchNorm(3)(torch.ones(2, 3)).shape) == (2, 3)
-    with pytest.raises(ValueError, match=r"expected at least 2D input \(got 1D input\)"):
-        sync(torch.ones(3))
-    with pytest.raises(ValueError, match="number of input channels should be non-zero"):
-        sync(torch.ones(3, 0))
-
-
-def test_converting_to_sync_batch_norms_keeps_everything() -> None:
-    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Sequential(nn.BatchNorm1d(5)))
-    net[2][0].weight.requires_grad_(False)
-    net[1].eval()
-    names, parameters = list(net.state_dict()), list(net.parameters())
-    made = nn.SyncBatchNorm.convert_sync_batchnorm(net)
-    assert made is net
-    assert list(made.state_dict()) == names
-    assert all(one is two for one, two in zip(made.parameters(), parameters, strict=True))
-    assert type(made[1]) is type(made[2][0]) is nn.SyncBatchNorm
-    assert not made[1].training
-    norm = nn.BatchNorm2d(2, affine=False, momentum=None)
-    alone = nn.SyncBatchNorm.convert_sync_batchnorm(norm)
-    assert repr(alone) == repr(norm).replace("BatchNorm2d", "SyncBatchNorm")
-
-
 def test_data_parallel_calls_its_module() -> None:
     layer = nn.Linear(2, 3)
     parallel = nn.DataParallel(layer)
@@ -279,25 +248,6 @@ def test_weights_with_channels_last(kind: Any) -> None:
     torch.optim.SGD(layer.parameters(), lr=0.1).step()
     nn.utils.convert_conv2d_weight_memory_format(layer, torch.contiguous_format)
     assert layer[0].weight.is_contiguous()
-
-
-@pytest.mark.parametrize("dims", [1, 2, 3])
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("bias", [False, True])
-def test_fused_convolutions_normalize(dims: int, transposed: bool, bias: bool) -> None:
-    conv = getattr(nn, f"Conv{'Transpose' if transposed else ''}{dims}d")(3, 4, 2, bias=bias)
-    norm = getattr(nn, f"BatchNorm{dims}d")(4)
-    x = torch.randn(5, 3, *(4,) * dims)
-    norm(conv(x))
-    with torch.no_grad():
-        norm.weight.uniform_(0.5, 2)
-        norm.bias.normal_()
-    conv.eval()
-    norm.eval()
-    fused = nn.utils.fuse_conv_bn_eval(conv, norm, transpose=transposed)
-    np.testing.assert_allclose(
-        fused(x).detach().numpy(), norm(conv(x)).detach().numpy(), atol=1e-5
-    )
 
 
 # --- Older names --------------------------------------------------------------------------------

@@ -113,35 +113,6 @@ def test_functional_call_where_pytorch_had_it_first() -> None:
     assert made.item() == 3
 
 
-class _Norm(nn.Module):
-    """Batch normalization in evaluation mode."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.num_features, self.eps = count, 1e-3
-        self.weight = nn.Parameter(torch.rand(count, dtype=torch.float64))
-        self.bias = nn.Parameter(torch.rand(count, dtype=torch.float64))
-        self.register_buffer("running_mean", torch.rand(count, dtype=torch.float64))
-        self.register_buffer("running_var", torch.rand(count, dtype=torch.float64))
-
-    def forward(self, x: Any) -> Any:
-        scale = self.weight / (self.running_var + self.eps).sqrt()
-        return (x - self.running_mean) * scale + self.bias
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_a_linear_layer_that_normalizes(bias: bool) -> None:
-    layer, norm = nn.Linear(3, 4, bias=bias).double().eval(), _Norm(4).eval()
-    fused = nn.utils.fuse_linear_bn_eval(layer, norm)
-    x = torch.from_numpy(numbers(5, 3))
-    np.testing.assert_allclose(fused(x).tolist(), norm(layer(x)).tolist())
-    assert isinstance(fused.weight, nn.Parameter)
-    with pytest.raises(AssertionError, match="only for eval"):
-        nn.utils.fuse_linear_bn_eval(layer.train(), norm)
-    with pytest.raises(AssertionError, match="num_features"):
-        nn.utils.fuse_linear_bn_eval(layer.eval(), _Norm(3).eval())
-
-
 # --- Weights by hooks ----------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
-from tapegrad.torch.autograd import Function, profiler_legacy, profiler_util
+from tapegrad.torch.autograd import Function, profiler_util
 from tapegrad.torch.autograd.profiler import KinetoStepTracker, emit_itt, profile, record_function
 
 ENGINE = "autograd::engine::evaluate_function: "
@@ -556,14 +556,6 @@ def test_a_range_decorates_functions():
         call(torch.zeros(2))
     inner = ("named", [("aten::exp", [])])
     assert tops(prof)[1:] == [("named", [("aten::sum", []), inner])]
-
-
-def test_the_legacy_profiler_is_the_profiler():
-    with pytest.warns(FutureWarning, match="Please use `torch.profiler` instead"):
-        prof = profiler_legacy.profile()
-    with prof:
-        torch.ones(1)
-    assert [event.name for event in prof.function_events] == ["aten::ones"]
 
 
 def test_steps_are_counted_by_who_counts(monkeypatch):

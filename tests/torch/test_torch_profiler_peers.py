@@ -230,7 +230,7 @@ def test_steps_give_pytorchs_traces():
 
 
 def test_pytorchs_names_are_there():
-    for path in ("autograd.profiler", "autograd.profiler_util", "autograd.profiler_legacy"):
+    for path in ("autograd.profiler", "autograd.profiler_util"):
         assert missing(path) <= {"EventMetadata"}
     assert missing("profiler") <= {"DeviceType", "ExecutionTraceObserver"}
 

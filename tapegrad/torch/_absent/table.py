@@ -958,4 +958,14 @@ from .utils.data | ChainDataset ConcatDataset Dataset IterableDataset StackDatas
 [utils.data.sampler] names that PyTorch has in this file.
 from .utils.data | BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler
     WeightedRandomSampler
+[+nn] there is one process, whose batch norms see all examples.
+refused use torch.nn.BatchNorm2d: there is one process | SyncBatchNorm
+[+nn.utils] layers are computed one after the other.
+refused multiply the weights of the layer by those of the batch norm | fuse_conv_bn_eval
+    fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
+[nn.utils.fusion] names that PyTorch has in this file.
+from .nn.utils | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
+[autograd.profiler_legacy] the profiler, under its old name.
+from .autograd.profiler | profile
+from .autograd.profiler_util | EventList FunctionEvent
 """

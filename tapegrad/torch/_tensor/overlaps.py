@@ -6,6 +6,7 @@ Knows where arrays lie in memory. Must not know how something is written.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def check_part(tensor: Tensor, index: Index, source: Tensor) -> None:
 
 def stand_ins(tensor: Tensor, source: Tensor) -> tuple[Value, Value]:
     """Arrays that lie in memory as two tensors do in a trace; None for memories apart."""
-    places = []
+    places: list[tuple[Any, tuple[Any, ...]]] = []
     for x in (tensor, source):
         base = x if x._base is None else x._base
         memory = base._memory

@@ -11,7 +11,7 @@ from tapegrad.torch.autograd.variable import Variable
 from tapegrad.torch.autograd import forward_ad, function, functional, grad_mode, graph  # isort: skip
 from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
 from tapegrad.torch.autograd import _saved_tensor as _saved_tensor  # isort: skip
-from tapegrad.torch.autograd import profiler, profiler_legacy, profiler_util  # isort: skip
+from tapegrad.torch.autograd import profiler, profiler_util  # isort: skip
 
 __all__ = [
     "Function",
@@ -30,7 +30,6 @@ __all__ = [
     "inference_mode",
     "no_grad",
     "profiler",
-    "profiler_legacy",
     "profiler_util",
     "set_detect_anomaly",
     "set_grad_enabled",

@@ -43,7 +43,6 @@ from tapegrad.torch.nn.loss.modules import *
 from tapegrad.torch.nn.module.factory import factory_kwargs
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.normalization.modules import *
-from tapegrad.torch.nn.normalization.sync import *
 from tapegrad.torch.nn.padding.modules import *
 from tapegrad.torch.nn.parallel import DataParallel
 from tapegrad.torch.nn.parameter import (
@@ -84,7 +83,6 @@ __all__ += linear.modules.__all__
 __all__ += loss.adaptive.__all__
 __all__ += loss.modules.__all__
 __all__ += normalization.modules.__all__
-__all__ += normalization.sync.__all__
 __all__ += padding.modules.__all__
 __all__ += pooling.modules.__all__
 __all__ += recurrent.modules.__all__

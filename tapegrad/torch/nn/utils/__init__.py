@@ -14,12 +14,6 @@ from tapegrad.torch.nn.utils.clip_grad import (
     get_total_norm,
 )
 from tapegrad.torch.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
-from tapegrad.torch.nn.utils.fusion import (
-    fuse_conv_bn_eval,
-    fuse_conv_bn_weights,
-    fuse_linear_bn_eval,
-    fuse_linear_bn_weights,
-)
 from tapegrad.torch.nn.utils.init import skip_init
 from tapegrad.torch.nn.utils.memory_format import (
     convert_conv2d_weight_memory_format,
@@ -35,10 +29,6 @@ __all__ = [
     "clip_grads_with_norm_",
     "convert_conv2d_weight_memory_format",
     "convert_conv3d_weight_memory_format",
-    "fuse_conv_bn_eval",
-    "fuse_conv_bn_weights",
-    "fuse_linear_bn_eval",
-    "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
     "parametrizations",

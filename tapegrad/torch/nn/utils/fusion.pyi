@@ -1,0 +1,12 @@
+"""`torch.nn.utils.fusion`: names that PyTorch has in this file.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from tapegrad.torch.nn.utils import fuse_conv_bn_eval as fuse_conv_bn_eval
+from tapegrad.torch.nn.utils import fuse_conv_bn_weights as fuse_conv_bn_weights
+from tapegrad.torch.nn.utils import fuse_linear_bn_eval as fuse_linear_bn_eval
+from tapegrad.torch.nn.utils import fuse_linear_bn_weights as fuse_linear_bn_weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -703,6 +704,27 @@ def test_random_variables():
         grad(lambda m: np.sum(stats.Normal(mu=m).sample(3)))(0.0)
     with pytest.raises(NotDifferentiableError, match="a product"):
         grad(lambda m: (stats.Normal(mu=m) * 2).mean())(0.0)
+
+
+@pytest.mark.skipif(not hasattr(theirs, "Mixture"), reason="an older SciPy")
+@pytest.mark.parametrize("library", [stats, theirs])
+def test_scipy_takes_a_plain_random_variable_as_one_of_its_own(library):
+    own, reference = stats.Normal(mu=1.0, sigma=2.0), theirs.Normal(mu=1.0, sigma=2.0)
+    assert isinstance(own, theirs.Normal)
+    assert isinstance(own, stats.Normal)
+    assert repr(own) == repr(reference)
+    for made in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
+        assert type(made) is stats.Normal
+        assert made.mean() == 1
+    for f in (
+        lambda x: library.Mixture([x, x], weights=[0.3, 0.7]).pdf(0.5),
+        lambda x: library.truncate(x, 0, 1).mean(),
+        lambda x: library.exp(x).pdf(2.0),
+        lambda x: library.order_statistic(x, r=2, n=4).cdf(0.5),
+    ):
+        assert f(own) == f(reference)
+    with pytest.raises(NotImplementedError):
+        grad(lambda m: library.truncate(stats.Normal(mu=m), 0, 1).mean())(0.0)
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])

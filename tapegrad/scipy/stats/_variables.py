@@ -79,11 +79,23 @@ class Variable:
                 f"{self._kind.__name__}: expected the parameters {self._names}, got "
                 f"{sorted(options)} beside traced values."
             )
+        self._given = parameters
         self._frozen = self._dist(**type(self)._arguments(**given))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """SciPy's class, of plain values: its functions take the variable as one of their own."""
+        return type(self) if vars(self).get("_theirs") is None else self._kind
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self._given)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
-            raise AttributeError(name)
+            theirs = None if name.startswith("__") else vars(self).get("_theirs")
+            if theirs is None:
+                raise AttributeError(name)
+            return getattr(theirs, name)  # what SciPy's functions ask of a variable
         theirs = None if self._theirs is None else getattr(self._theirs, name)
         if theirs is not None and not callable(theirs):
             return theirs
@@ -149,7 +161,13 @@ class Variable:
         return abs(self._plain("an absolute value"))
 
     def __repr__(self) -> str:
+        if self._theirs is not None:
+            return repr(self._theirs)
         return f"<tapegrad.scipy.stats.{self._kind.__name__}>"
+
+
+def _restored(kind: Any, parameters: dict[str, Any]) -> Any:
+    return kind(**parameters)
 
 
 _DOCSTRING = """SciPy's {name}, a random variable, with derivatives by its parameters.

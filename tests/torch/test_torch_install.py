@@ -196,6 +196,6 @@ def test_a_timer() -> None:
     assert len(once.times) == 1
     assert sum(many.raw_times) >= 0.002
     assert timer.adaptive_autorange(max_run_time=0.01).median > 0
-    assert "measurements" in repr(many)
+    assert "measurement" in repr(many)
     assert many.label == "sum"
     assert "x + 1" in str(benchmark.Compare([once, many]))

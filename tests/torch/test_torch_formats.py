@@ -113,3 +113,20 @@ def test_strides_are_those_of_pytorch():
     shapes = [(2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 5), (2, 3, 1, 1), (1, 1, 1, 1)]
     theirs = of_pytorch(lambda t: [seen(t, shape) for shape in shapes])
     assert [seen(torch, shape) for shape in shapes] == theirs
+
+
+def test_gradients_lie_as_their_leaves_do():
+    a, b = (torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last) for _ in range(2))
+    c = torch.rand(2, 3, 4, 5).requires_grad_()
+    a.requires_grad_()
+    for loss in (a.sum(), (a * b).sum(), (a * c).sum(), a.sum() + a.sin().sum()):
+        a.grad = c.grad = None
+        loss.backward()
+        assert a.grad.stride() == a.stride()
+        assert c.grad is None or c.grad.stride() == c.stride()
+    w = torch.rand(3, 4).t().requires_grad_()
+    (torch.rand(2, 4) @ w).sum().backward()
+    assert w.grad.stride() == (1, 4)
+    apart = torch.empty_strided((2, 2), (4, 2)).fill_(1).requires_grad_()
+    apart.sum().backward()
+    assert apart.grad.stride() == (2, 1)

@@ -495,3 +495,98 @@ def test_gradients_of_outputs_are_drawn_from_the_normal_distribution(dtype, nonc
         assert 2 < np.abs(part).max() < 5
         assert abs(part.mean()) < 0.5
         assert abs(part.std() - 1) < 0.3
+
+
+# --- As PyTorch's own tests expect it -----------------------------------------------------------
+
+
+def _hooked(x: Any, hook: Any) -> Any:
+    y = x.clone()
+    y.register_hook(hook)
+    return y
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_mismatch_says_which_part_of_complex_tensors(fast):
+    z = torch.ones(2, dtype=torch.complex128, requires_grad=True)
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    wrong = function(torch, lambda x: 2 * x, lambda _, g: 2 * g, lambda _, t: 3 * t)
+    part = "While considering the imaginary part of complex outputs only, Jacobian mismatch"
+    for call, given, text in [
+        (lambda z: _hooked(z, lambda g: g + 1e-2), z, part),
+        (lambda x: _hooked(torch.complex(x, x), lambda g: g + 1e-2), x, part),
+        (lambda z: _hooked(z.real, lambda g: g + 1e-2), z, "Jacobian mismatch"),
+        (wrong, z, "While considering the imaginary part of complex inputs only, Jac"),
+        (lambda z: wrong(z.real), z, "While considering the real part of complex inputs"),
+        (lambda x: torch.complex(x, wrong(x)), x, "Jacobian computed with forward mode"),
+    ]:
+        with pytest.raises(GradcheckError, match=f"^{text}"):
+            gradcheck(call, (given,), check_forward_ad=True, fast_mode=fast)
+
+
+def test_gradients_that_are_left_out_go_through_hooks_and_functions():
+    def refuse(g: Any) -> None:
+        if g is None:
+            raise RuntimeError("no gradient")
+
+    class Unfilled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            if g is None:
+                raise RuntimeError("no gradient")
+            return g * 2
+
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    for call in (lambda x: _hooked(x, refuse), lambda x: Unfilled.apply(x).sin()):
+        with (
+            pytest.warns(UserWarning, match="New undefined gradient support checking feature"),
+            pytest.raises(GradcheckError, match="to handle undefined output grads"),
+        ):
+            gradcheck(call, (x,))
+        assert gradcheck(call, (x,), check_undefined_grad=False)
+
+
+def test_forward_mode_runs_without_grad_once_for_each_element():
+    seen = []
+
+    class Copies(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            if torch.autograd.forward_ad._current_level >= 0:
+                assert not x.requires_grad
+                assert not y.requires_grad
+            return x.clone(), y.clone()
+
+        @staticmethod
+        def jvp(ctx, x_dot, y_dot):
+            seen.append((x_dot, y_dot))
+            return x_dot, y_dot
+
+    x, y = (torch.rand(1, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    options = {"check_forward_ad": True, "check_backward_ad": False}
+    for inputs, more, count in [
+        ((x, y), {"check_undefined_grad": False}, 2),
+        ((x, y), {}, 6),
+        ((x, y), {"check_batched_forward_grad": True}, 12),
+        ((x, y.detach()), {"check_batched_forward_grad": True}, 5),
+    ]:
+        seen.clear()
+        assert gradcheck(Copies.apply, inputs, **options, **more)
+        assert len(seen) == count
+
+
+def test_a_tangent_that_is_left_out_counts_as_zeros():
+    def call(x: Any, y: Any) -> Any:
+        inside = torch.autograd.forward_ad._current_level >= 0
+        left_out = inside and torch.autograd.forward_ad.unpack_dual(y).tangent is None
+        return x * y + x if left_out else x * y
+
+    x, y = (torch.rand(2, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    with pytest.raises(GradcheckError, match="Mismatch in tangent values for output with index"):
+        gradcheck(call, (x, y), check_forward_ad=True)
+    assert gradcheck(call, (x, y), check_forward_ad=True, check_undefined_grad=False)

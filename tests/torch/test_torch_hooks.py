@@ -469,3 +469,54 @@ def test_a_kept_cotangent_is_not_added_to_by_a_later_pass(name):
     y.backward()
     assert seen[0].tolist() == first
     assert x.grad.tolist() == [2 * g for g in gradient]
+
+
+class _WithoutGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+@pytest.mark.parametrize("node_by_node", [False, True])
+def test_hooks_get_none_where_a_function_gives_no_gradient(node_by_node):
+    seen: list[Any] = []
+    x = torch.ones(2, requires_grad=True)
+    y = x.clone()
+    y.register_hook(lambda g: seen.append(("y", g)))
+    w = y * x
+    w.register_hook(lambda g: seen.append(("w", g)))
+    if node_by_node:
+        w.grad_fn.register_prehook(lambda gs: seen.append(("before", gs)))
+        w.grad_fn.register_hook(lambda inputs, gs: seen.append(("after", inputs, gs)))
+    _WithoutGradient.apply(w).sum().backward(retain_graph=True)
+    around = [("before", (None,)), ("after", (None, None), (None,))] if node_by_node else []
+    assert seen == [("w", None), *around, ("y", None)]
+    assert x.grad is None
+    seen.clear()
+    (_WithoutGradient.apply(w.clone()).sum() + (2 * w).sum()).backward()  # w has one by the other
+    assert [name for name, *_ in seen] == ["w", *(name for name, *_ in around), "y"]
+    assert "None" not in str([gradient for _, gradient, *_ in seen])
+
+
+def test_a_hook_cannot_replace_none():
+    y = torch.ones(2, requires_grad=True).clone()
+    y.register_hook(lambda _: torch.ones(2))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        _WithoutGradient.apply(y).sum().backward()
+
+
+@pytest.mark.parametrize("name", ["backward_hook", "full_backward_hook", "full_backward_pre_hook"])
+def test_hooks_of_modules_get_none_where_a_function_gives_no_gradient(name):
+    seen: list[Any] = []
+    layer = torch.nn.ReLU()
+    getattr(layer, f"register_{name}")(lambda _, *grads: seen.append(grads))
+    x = torch.ones(2, requires_grad=True)
+    _WithoutGradient.apply(layer(x * 1)).sum().backward()
+    (grads,) = seen
+    assert grads[-1] == (None,)
+    if name == "full_backward_hook":
+        assert grads[0][0].tolist() == [0, 0]

@@ -49,7 +49,10 @@ from tapegrad.torch._graph.versions import LATEST
 from tapegrad.torch._tensor.gradients import (
     accumulate,
     as_gradient,
+    copied_like,
+    shown_parts,
     through_hooks,
+    through_hooks_undefined,
     through_prehooks,
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
@@ -290,6 +293,9 @@ class BackwardPass:
         These are the leaves whose gradient is complete then.
         """
         bars, complete = self.bars, _completed_by(self.nodes, self.leaves)
+        # Nodes whose gradient a custom Function left out: they may get one from another node.
+        undefined: set[Node] = set()
+        custom = bool(self.custom)
         called = False  # a hook, which may have written to kept values, or freed nodes
         for entry in entries:
             node = entry[0]
@@ -298,10 +304,19 @@ class BackwardPass:
                 g = self._run_hooks(node, bars[node])
                 # A hook may have kept it, and a replay may write to cotangents of its own.
                 bars[node] = g.copy() if type(g) is ndarray else g
+            elif node._hooks and node in undefined:
+                called = True
+                through_hooks_undefined(node._hooks.values(), None)
             if called:
                 check_usable((node,))
             yield entry
             del entry
+            if custom and (isinstance(node, FunctionNode) or node in undefined):
+                undefined.update(
+                    parent
+                    for parent in parents_of(node._entry)
+                    if parent != -1 and bars[parent] is None
+                )
             if not self.keep:
                 free((node,))
             for leaf in complete.get(node, ()):
@@ -348,8 +363,14 @@ class BackwardPass:
             return False
         if variable._grad is not None or variable.node is None:
             return False
-        if bar.base is not None or id(bar) in self.taken or not bar.flags.writeable:
-            bar = bar.copy()
+        like = variable._value
+        if (
+            bar.base is not None
+            or id(bar) in self.taken
+            or (type(like) is ndarray and bar.strides != like.strides)
+            or not bar.flags.writeable
+        ):
+            bar = copied_like(bar, like)
         self.taken.add(id(bar))
         gradient: Tensor = new(Tensor)
         gradient._value = bar
@@ -363,8 +384,10 @@ class BackwardPass:
             _add(bars, node, bar)
         complete = _completed_by(self.nodes, self.leaves)
         traced = self.create or self.singular
+        undefined: set[Node] = set()  # nodes whose gradient a custom Function left out
         for node in reversed(self.nodes):
             g = bars.pop(node, None)
+            parts: Sequence[Cotangent] = ()
             if g is not None:
                 g = self._run_hooks(node, g)
                 if node in self.ends:
@@ -375,9 +398,11 @@ class BackwardPass:
                 parts = run_node(
                     node, g, create=traced, mode=mode, nodes=self.nodes, needed=self.needed
                 )
-                for parent, part in zip(parents_of(node._entry), parts, strict=False):
-                    if parent != -1 and part is not None:
-                        _add_part(bars, node, parent, part)
+            elif node in undefined and node not in self.ends:
+                parts = _run_undefined(node)
+            left_out = _add_parts(bars, node, parts)
+            if left_out and (node in undefined or isinstance(node, FunctionNode)):
+                undefined.update(left_out)
             if not self.keep and not self.singular:
                 free([node])
             for leaf in complete.get(node, ()):
@@ -433,6 +458,26 @@ class BackwardPass:
         return g._value if not self.create and is_on_graph(g) else g
 
 
+def _run_undefined(node: Node) -> Sequence[Cotangent]:
+    """The cotangents of a node's arguments where a custom Function left out that of its result.
+
+    As in PyTorch its hooks run, and so does another custom Function.
+    """
+    if node._hooks:
+        through_hooks_undefined(node._hooks.values(), None)
+    _, out, args, params, _, _ = node._entry
+    none = (None,) * (len(out) if isinstance(out, tuple) else 1)
+    if node._prehooks:
+        through_hooks_undefined(node._prehooks.values(), none)
+    parts: Sequence[Cotangent] = [None] * len(parents_of(node._entry))
+    if isinstance(node, FunctionNode):
+        check_usable((node,))
+        parts = node._rule_for().pull(list(none), out, args, params, ())
+    elif node._posthooks:
+        through_hooks_undefined(node._posthooks.values(), tuple(shown_parts(node, parts)), none)
+    return parts
+
+
 def _run_in_thread(function: Callable[[], None]) -> None:
     """Run a function in a thread of its own, which has a stack of its own, and wait for it."""
     context = copy_context()
@@ -481,6 +526,19 @@ def _completed_by(
 def _add(bars: dict[Node, Cotangent], node: Node, bar: Cotangent) -> None:
     before = bars.get(node)
     bars[node] = bar if before is None else before + bar
+
+
+def _add_parts(bars: dict[Node, Cotangent], node: Node, parts: Sequence[Cotangent]) -> list[Node]:
+    """Add the parts of a node's arguments to their cotangents; the nodes that have none."""
+    left_out = []
+    for parent, part in zip(parents_of(node._entry), parts, strict=False):
+        if parent == -1:
+            continue
+        if part is None:
+            left_out.append(parent)
+        else:
+            _add_part(bars, node, parent, part)
+    return left_out
 
 
 def _add_part(bars: dict[Node, Cotangent], node: Node, parent: Node, part: Cotangent) -> None:

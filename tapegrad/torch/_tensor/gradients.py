@@ -8,16 +8,17 @@ conjugates, so this module conjugates gradients that come in, and cotangents tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import spec_of
-from tapegrad._core.types import Cotangent, Function
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph, node_class
+from tapegrad.torch._tensor.overlaps import is_dense
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value, settled
 
 
@@ -47,6 +48,15 @@ def through_hooks(hooks: dict[int, Function], g: Cotangent) -> Cotangent:
         else:
             g = conjugated(array_below(gradient))  # a hook may have written to it
     return g
+
+
+def through_hooks_undefined(hooks: Iterable[Function], *args: object) -> None:
+    """Run hooks where there is no gradient, for which they may give none."""
+    for hook in list(hooks):
+        given = hook(*args)
+        parts = given if isinstance(given, (tuple, list)) else (given,)
+        if any(part is not None for part in parts):
+            raise RuntimeError("can't replace a None gradient with a non-None value")
 
 
 def _check_hooked(hook: Function, given: object, gradient: Tensor) -> None:
@@ -150,13 +160,18 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
         if known is None:
             copied = create and is_on_graph(bar)
             gradient = as_gradient(bar.copy() if copied else bar)
-            value = gradient._value
+            value, like = gradient._value, variable._value
             if copied and gradient.node is not None:
                 word = "CopyBackwards" if variable.is_leaf else "CloneBackward0"
                 gradient.node.__class__ = node_class(word)
             elif type(value) is ndarray:
-                if id(value) in taken or value.base is not None or not value.flags.writeable:
-                    value = gradient._value = value.copy()
+                if (
+                    id(value) in taken
+                    or value.base is not None
+                    or (type(like) is ndarray and value.strides != like.strides)
+                    or not value.flags.writeable
+                ):
+                    value = gradient._value = copied_like(value, like)
                 taken.add(id(value))
             variable._grad = gradient
         elif create or known.node is not None or type(known._value) is not ndarray:
@@ -164,6 +179,15 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
             variable._grad = of_array(before + conjugated(bar))
         else:
             np.add(known._value, conjugated(bar), out=known._value)
+
+
+def copied_like(bar: Cotangent, like: Value) -> Cotangent:
+    """A copy of a cotangent, which lies in memory as its leaf does, if that has no gaps."""
+    if type(like) is not ndarray or like.flags.c_contiguous or not is_dense(like):
+        return bar.copy()
+    copied = np.empty_like(like, dtype=bar.dtype)
+    copied[...] = bar
+    return copied
 
 
 _ONES = {np.dtype(letter): np.ones((), letter) for letter in "fd"}

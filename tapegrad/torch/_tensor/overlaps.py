@@ -79,7 +79,7 @@ def stand_ins(tensor: Tensor, source: Tensor) -> tuple[Value, Value]:
 
 
 def _overlap_in_part(value: Value, other: Value) -> bool:
-    if not (value.size and other.size and _is_dense(value) and _is_dense(other)):
+    if not (value.size and other.size and is_dense(value) and is_dense(other)):
         return False
     first, second = (x.__array_interface__["data"][0] for x in (value, other))
     if first == second and value.nbytes == other.nbytes:
@@ -87,7 +87,7 @@ def _overlap_in_part(value: Value, other: Value) -> bool:
     return bool(first < second + other.nbytes and second < first + value.nbytes)
 
 
-def _is_dense(value: Value) -> bool:
+def is_dense(value: Value) -> bool:
     """Whether the elements fill a stretch of memory, each once, in any order."""
     step = value.itemsize
     along = zip(value.strides, value.shape, strict=True)
@@ -98,4 +98,4 @@ def _is_dense(value: Value) -> bool:
     return True
 
 
-__all__ = ["check_apart", "check_part"]
+__all__ = ["check_apart", "check_part", "is_dense"]

@@ -8,8 +8,8 @@ which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Container, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from tapegrad._errors import name_of
 from tapegrad._progress import Bar, Progress, current
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import Size, of_numpy
-from tapegrad.torch._graph.node import AccumulateGrad, Node
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
+from tapegrad.torch.autograd.function import Function as _Function
 
 
 class GradcheckError(RuntimeError):
@@ -128,7 +128,9 @@ def gradcheck(
             if check_backward_ad:
                 check.backward(outputs)
             if check_forward_ad:
-                check.forward(outputs, batched=check_batched_forward_grad)
+                check.forward(
+                    outputs, undefined=check_undefined_grad, batched=check_batched_forward_grad
+                )
         if check_backward_ad:
             if check_batched_grad:
                 check.batched(outputs)
@@ -254,6 +256,9 @@ def gradgradcheck(
 
     def first(*args: Any) -> Any:
         xs, vs = args[:-count], args[-count:]
+        for x, like in zip(xs, given, strict=False):  # forward mode takes tensors off the graph
+            if _is_checked(like):
+                x.requires_grad_()
         wanted = tuple(x for x in xs if _is_checked(x))
         out = _differentiable(func(*xs))
         found: list[Any] = [*grad(out, wanted, vs, create_graph=True, allow_unused=True)]
@@ -507,6 +512,7 @@ class _Check:
         """Raise GradcheckError where a backward pass differs from the differences."""
         positions = self._differentiable_positions(outputs)
         numerical = [self._numerical(x) for x in self.checked]
+        pairs = []
         for at, out in zip(positions, outputs, strict=True):
             analytical = self._analytical(out)
             again = self._analytical(out)
@@ -519,14 +525,27 @@ class _Check:
                         f"was {self.nondet_tol}.\n{NONDETERMINISTIC}"
                     )
                 expected = _as_gradients(numerical[number][at], self.checked[number], out)
-                self._compare(first, expected, at, number, "Jacobian mismatch")
+                pairs.append(_Pair(first, expected, at, number, _is_complex(out)))
+        self._compare_parts(pairs, "outputs", 1, "Jacobian mismatch")
+
+    def _compare_parts(self, pairs: list[_Pair], of: str, axis: int, what: str) -> None:
+        """Compare Jacobians; those of complex tensors by halves, all imaginary parts first."""
+        for part in ("imaginary", "real"):
+            for found, expected, out, number, split in pairs:
+                if split:
+                    half = part == "imaginary"
+                    halves = [np.split(each, 2, axis)[half] for each in (found, expected)]
+                    prefix = f"While considering the {part} part of complex {of} only, "
+                    self._compare(halves[0], halves[1], out, number, prefix + what)
+                elif part == "imaginary":
+                    self._compare(found, expected, out, number, what)
 
     def _compare(self, found: Value, expected: Value, out: int, number: int, what: str) -> None:
         left: Any = expected
         right: Any = found
         least = self.atol
         if self.fast:  # one random combination of rows and columns, of length one
-            u, v = (self.random.standard_normal(side) for side in found.shape)
+            u, v = (self.random.random(side) for side in found.shape)
             u, v = u / (np.linalg.norm(u) or 1), v / (np.linalg.norm(v) or 1)
             left, right = (u @ matrix @ v for matrix in (expected, found))
             least *= float(np.abs(np.outer(u, v)).sum())
@@ -541,35 +560,50 @@ class _Check:
 
     # -- more ------------------------------------------------------------------------------------
 
-    def forward(self, outputs: tuple[Tensor, ...], *, batched: bool) -> None:
+    def forward(self, outputs: tuple[Tensor, ...], *, undefined: bool, batched: bool) -> None:
         """Raise GradcheckError where forward mode differs from the differences."""
         positions = self._differentiable_positions(outputs)
+        pairs = []
         for number, x in enumerate(self.checked):
             numerical = self._numerical(x)
-            units: tuple[complex, ...] = (1.0,) if x._value.dtype.kind != "c" else (1.0, 1j)
+            units: tuple[complex, ...] = (1.0, 1j) if _is_complex(x) else (1.0,)
             rows: list[list[Any]] = [[] for _ in numerical]
             for unit in units:
                 for index in current().over(np.ndindex(x._value.shape)):
                     tangent = np.zeros_like(x._value)
                     tangent[index] = unit
-                    for parts, dot in zip(rows, self._pushed(x, tangent), strict=True):
+                    for parts, dot in zip(rows, self._pushed({id(x): tangent}), strict=True):
                         parts.append(dot.reshape(-1))
             for at in positions:
                 if rows[at]:
-                    what = "Jacobian computed with forward mode mismatch"
-                    self._compare(np.stack(rows[at]), numerical[at], at, number, what)
-            if batched:
+                    found = np.stack(rows[at])
+                    pairs.append(_Pair(found, numerical[at], at, number, _is_complex(x)))
+        self._compare_parts(pairs, "inputs", 0, "Jacobian computed with forward mode mismatch")
+        if undefined:
+            self._undefined_forward()
+        if batched:
+            for number, x in enumerate(self.checked):
                 self._batched_forward(x, number)
 
-    def _pushed(self, x: Tensor, tangent: Value) -> list[np.ndarray[Any, Any]]:
-        """The tangents of the floating outputs, where one of the inputs has a tangent."""
+    def _pushed(
+        self, tangents: dict[int, Value], without: Tensor | None = None
+    ) -> list[np.ndarray[Any, Any]]:
+        """The tangents of the floating outputs, for tangents of inputs by their ids.
+
+        Those of the other checked inputs are zeros; `without` has none.
+        """
         with forward_ad.dual_level():
-            args = [
-                forward_ad.make_dual(arg.detach().requires_grad_(), of_value(tangent))
-                if arg is x
-                else arg
-                for arg in self.inputs
-            ]
+            args = []
+            for arg in self.inputs:
+                if _is_checked(arg):
+                    tangent = tangents.get(id(arg))
+                    tangent = np.zeros_like(arg._value) if tangent is None else tangent
+                    plain = arg.detach()
+                    if arg is not without:
+                        plain = forward_ad.make_dual(plain, of_value(tangent))
+                    args.append(plain)
+                else:
+                    args.append(arg)
             found = []
             for out in _as_tuple(self.func(*args)):
                 if isinstance(out, Tensor) and out.is_floating_point() | out.is_complex():
@@ -577,6 +611,23 @@ class _Check:
                     given = np.zeros(primal.shape) if dot is None else plain_of(dot)
                     found.append(np.array(given))
             return found
+
+    def _undefined_forward(self) -> None:
+        """Raise GradcheckError where no tangent of an input is not the same as zeros."""
+        tangents = {
+            id(x): np.asarray(self.random.standard_normal(x.shape)).astype(x._value.dtype)
+            for x in self.checked
+        }
+        for number, x in enumerate(self.checked):
+            others = {key: tangent for key, tangent in tangents.items() if key != id(x)}
+            zeros, none = self._pushed(others), self._pushed(others, without=x)
+            for at, (one, other) in enumerate(zip(zeros, none, strict=True)):
+                if not np.allclose(one, other):
+                    raise GradcheckError(
+                        f"Mismatch in tangent values for output with index: {at} when input: "
+                        f"{number} has an undefined tangent value.  Got: {one} but expected: "
+                        f"{other}"
+                    )
 
     def _batched_forward(self, x: Tensor, number: int) -> None:
         """Raise GradcheckError where batched tangents give something else than single ones."""
@@ -594,7 +645,7 @@ class _Check:
             together = transforms.vmap(pushed)(of_value(directions))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-        alone = [self._pushed(x, direction) for direction in directions]
+        alone = [self._pushed({id(x): direction}) for direction in directions]
         for at, found in enumerate(together):
             expected = np.stack([parts[at] for parts in alone])
             self._same_batch(plain_of(found), expected, at, number)
@@ -642,28 +693,78 @@ class _Check:
             for g in self._pull(out, of_value(np.zeros_like(out._value))):
                 if g is not None and np.any(g._value != 0):
                     raise GradcheckError("backward not multiplied by grad_output")
-        if not undefined:
-            return
-        for out in outputs:
-            node = out.grad_fn
-            if node is None or isinstance(node, AccumulateGrad):
-                continue
-            try:
-                found = _as_tuple(node(*[None] * _results_of(node)))
-            except Exception as error:
-                raise GradcheckError(
-                    "Expected backward function to handle undefined output grads. Please look at "
-                    '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-                ) from error
-            if any(g is not None and np.any(g._value != 0) for g in found):
-                raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are "
-                    "undefined or zero."
-                )
+        if undefined:
+            everywhere = range(len(outputs))
+            self._undefined_backward(everywhere)
+            for position in everywhere if len(outputs) > 1 else ():
+                self._undefined_backward([position])
+
+    def _undefined_backward(self, positions: Container[int]) -> None:
+        """Raise GradcheckError where a pass without the gradients of some outputs is not zero."""
+        outputs = [
+            _without_gradient(out) if position in positions else out
+            for position, out in enumerate(self.outputs())
+        ]
+        zeros = [of_value(np.zeros_like(out._value)) for out in outputs]
+        try:
+            found: list[Any] = [*grad(outputs, self.checked, zeros, allow_unused=True)]
+        except RuntimeError as error:
+            warn(UNDEFINED)
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. Please look at "
+                '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+            ) from error
+        if any(g is not None and np.any(g._value != 0) for g in found):
+            warn(UNDEFINED)
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are "
+                'undefined or zero. Please look at "Notes about undefined output gradients" in '
+                '"tools/autograd/derivatives.yaml"'
+            )
 
 
-def _results_of(node: Node) -> int:
-    return len(node._entry[1]) if isinstance(node._entry[1], tuple) else 1
+UNDEFINED = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by "
+    "default, but it may break existing callers of this function. If this is true for you, you "
+    'can call this function with "check_undefined_grad=False" to disable the feature'
+)
+
+
+class _Undefined(_Function):
+    """A copy whose backward gives no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> None:
+        return None
+
+
+def _without_gradient(out: Tensor) -> Tensor:
+    made: Tensor = _Undefined.apply(out)
+    assert made.grad_fn is not None
+    made.grad_fn.register_prehook(_ignored)  # so that the pass runs node by node
+    return made
+
+
+def _ignored(_: object) -> None:
+    """A hook that changes nothing."""
+
+
+class _Pair(NamedTuple):
+    """A Jacobian and that of differences, of an output and an input by number."""
+
+    found: Value
+    expected: Value
+    out: int
+    number: int
+    split: bool  # whether it has two halves, for real and imaginary directions
+
+
+def _is_complex(x: Tensor) -> bool:
+    return bool(x._value.dtype.kind == "c")
 
 
 def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.ndarray[Any, Any]:
@@ -705,7 +806,7 @@ def _slowly(found: Value, expected: Value, rtol: float, atol: float) -> str:
 
 
 def _shown(matrix: Value) -> str:
-    return repr(of_value(np.asarray(matrix)))
+    return repr(of_value(np.asarray(matrix) + 0))  # which has no -0
 
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -114,6 +114,7 @@ class BackwardWatch:
 
     def _note(self, grads: Sequence[Tensor | None], places: list[int], count: int) -> Any:
         results: Sequence[Any] = _at(grads, places, count)
+        changed = False
         for hook in self.pre_hooks:
             given = hook(self.module, results)
             if given is not None:
@@ -122,12 +123,12 @@ class BackwardWatch:
                         "Backward pre hook returned an invalid number of grad_output, got "
                         f"{len(given)}, but expected {count}"
                     )
-                results = given
+                results, changed = given, True
         if self.waits:
             self.results = results
         else:
             self._report_without_inputs(results)
-        return tuple(results[place] for place in places)
+        return _replacing(grads, results, places, changed)
 
     def _report_without_inputs(self, results: Sequence[Any]) -> None:
         warn(
@@ -152,6 +153,7 @@ class BackwardWatch:
             for grad, spec in zip(_at(grads, places, self.count), self.shapes, strict=True)
         ]
         inputs = tuple(inputs)
+        changed = False
         for hook in self.hooks:
             given = hook(self.module, inputs, self.results)
             if given is not None:
@@ -160,9 +162,18 @@ class BackwardWatch:
                         "Backward hook returned an invalid number of grad_input, got "
                         f"{len(given)}, but expected {self.count}"
                     )
-                inputs = given
+                inputs, changed = given, True
         self.results = None
-        return tuple(inputs[place] for place in places)
+        return _replacing(grads, inputs, places, changed)
+
+
+def _replacing(
+    grads: Sequence[Any], given: Sequence[Any], places: list[int], changed: bool
+) -> Any:
+    """The gradients in place of others; None where there are none and no hook gave any."""
+    if not changed and all(grad is None for grad in grads):
+        return None
+    return tuple(given[place] for place in places)
 
 
 def _at(grads: Sequence[Tensor | None], places: list[int], count: int) -> tuple[Any, ...]:

@@ -265,3 +265,28 @@ def test_a_write_gives_what_the_call_gives(name, is_view, of_leaf):
         assert (one is None) == (other is None)
         if one is not None:
             np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+def test_out_takes_no_dual_tensors():
+    x = torch.rand(2)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.rand(2), torch.rand(2))
+        for call in (lambda: torch.add(x, x, out=dual), lambda: torch.add(dual, x, out=x)):
+            with pytest.raises(NotImplementedError, match="because it is an out= function"):
+                call()
+
+
+def test_detach_in_place_takes_the_tangent_away():
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.rand(2), torch.rand(2)).clone()
+        dual.detach_()
+        assert forward_ad.unpack_dual(dual * 2).tangent is None
+
+
+def test_a_tangent_in_memory_of_another_size_is_copied():
+    tangent = torch.ones(4)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.rand(5)[:4], tangent)
+        forward_ad.unpack_dual(dual).tangent.mul_(2)
+        assert tangent.tolist() == [1, 1, 1, 1]
+        assert forward_ad.unpack_dual(dual).tangent.tolist() == [2, 2, 2, 2]

@@ -527,3 +527,106 @@ def test_a_name_that_the_graph_needs_is_refused(name):
         AttributeError, match="an attribute of ctx has a name that the graph needs"
     ):
         F.apply(torch.ones(2, requires_grad=True))
+
+
+# --- Forward mode, as PyTorch's own tests expect it ---------------------------------------------
+
+
+def _dual_call(function: Any, x: Any) -> Any:
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        return torch.autograd.forward_ad.unpack_dual(function(dual)).tangent
+
+
+@pytest.mark.parametrize(
+    ("jvp", "text"),
+    [
+        (lambda t: t[:2], None),
+        (lambda t: t[:2].clone(), "jvp is not returning a view."),
+        (lambda t: t[:2].clone()[:], "jvp is not returning a view of the given grad input."),
+    ],
+)
+def test_the_tangent_of_a_view_is_a_view_of_the_tangent(jvp, text):
+    class View(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:2]
+
+        @staticmethod
+        def jvp(ctx, t):
+            return jvp(t)
+
+    x = torch.rand(4)
+    if text is None:
+        assert _dual_call(View.apply, x).tolist() == [1, 1]
+        return
+    with pytest.raises(RuntimeError, match=text):
+        _dual_call(View.apply, x)
+    if "given" in text:
+        with pytest.raises(RuntimeError, match="a view of the same base as the given grad input"):
+            _dual_call(lambda x: View.apply(x.view_as(x)), x)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_the_tangent_of_what_is_written_is_written(in_place):
+    class Doubled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2) if in_place else t * 2
+
+    def call(x):
+        return Doubled.apply(x.clone())
+
+    if in_place:
+        assert _dual_call(call, torch.rand(2)).tolist() == [2, 2]
+        return
+    with pytest.raises(RuntimeError, match="not modifying the forward mode gradients inplace"):
+        _dual_call(call, torch.rand(2))
+
+
+def test_a_jvp_has_what_was_saved_for_forward_alone():
+    seen = []
+
+    class Copy(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clone()
+
+        @staticmethod
+        def jvp(ctx, t):
+            seen.append(ctx.saved_tensors)
+            return t
+
+    _dual_call(Copy.apply, torch.ones(2))
+    assert seen == [()]
+
+
+def test_a_function_without_derivatives_misses_a_jvp():
+    class Alone(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+    with pytest.raises(NotImplementedError, match="must implement the jvp function"):
+        _dual_call(Alone.apply, torch.ones(2))
+
+
+def test_a_view_from_a_function_is_not_written_with_grad():
+    class View(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+    view = View.apply(torch.rand(1, 2))
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        view += torch.rand(1, requires_grad=True)
+    with torch.no_grad():
+        view = View.apply(torch.rand(1, 2))
+    with pytest.raises(RuntimeError, match=r"in no_grad mode .* Given that this use case is"):
+        view += torch.rand(1, requires_grad=True)

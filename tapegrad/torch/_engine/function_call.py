@@ -27,7 +27,7 @@ from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import PLAIN, is_above, is_dual
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import FunctionNode, Node, new, reachable, title
+from tapegrad.torch._graph.node import FunctionNode, Node, is_on_graph, new, reachable, title
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._tensor.gradients import as_gradient, conjugated
@@ -468,7 +468,11 @@ class _Results:
 
     def _constant(self, output: Tensor, inner: bool) -> Tensor:
         if output.node is None:
-            return _alias(output) if inner and id(output) not in self.dirty else output
+            if inner and id(output) not in self.dirty:
+                output = _alias(output)
+            if output._creation_meta == "no_grad" and modes.is_grad_enabled():
+                output._creation_meta = "custom"
+            return output
         if inner:
             return output.detach()
         if output._base is None:
@@ -559,6 +563,8 @@ class _Traced(General):
         super().__init__(self._evaluate, vjp=self._evaluate, arrays=0, name=made.function.__name__)
         self.made = made
         self.template: list[Any] = []  # the outputs, with None in place of tensors
+        # For each output the place of the argument that it is, or is a view of.
+        self.sources: list[int | None] = []
         self.several = False
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
@@ -573,9 +579,12 @@ class _Traced(General):
         return args
 
     def _evaluate(self, *arrays: Value) -> tuple[Value, ...]:
-        given = call(self.made.function, tuple(self._args(arrays)))
+        args = self._args(arrays)
+        given = call(self.made.function, tuple(args))
         self.several = isinstance(given, tuple)
         outputs = given if self.several else (given,)
+        self.sources = [_source_of(y, args, self.made.places) for y in outputs]
+        self.written = [any(y is args[place] for place in self.made.places) for y in outputs]
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
         return tuple(_array_beside(arrays, y) for y in outputs if isinstance(y, Tensor))
 
@@ -627,13 +636,14 @@ class _Traced(General):
     ) -> Tangent:
         function = self.made.function
         if not function._has_jvp():
+            if not function._has_backward():
+                function.jvp(None)  # raises
             return self._transposed_vjp(dots, out, args, params)
         node = self._context(args, out)
         given: list[Any] = [None] * len(self.made.args)
         for place, dot, like in zip(self.made.places, dots, args, strict=True):
             given[place] = of_array(zeros_of(like) if dot is None else dot)
-        if node._saved_forward:
-            node.to_save = node._saved_forward
+        node.to_save = node._saved_forward
         tangents = function.jvp(node, *given)
         tangents = tangents if isinstance(tangents, tuple) else (tangents,)
         if len(tangents) != len(self.template):
@@ -641,15 +651,56 @@ class _Traced(General):
                 f"{function.__name__}: the jvp returned {len(tangents)} tangents, expected "
                 f"{len(self.template)}, one an output"
             )
+        self._check_memory(dict(zip(self.made.places, dots, strict=True)), given, tangents)
         parts = [t for t, y in zip(tangents, self.template, strict=True) if y is None]
         return [
             zeros_of(like) if tangent is None else _array_beside(args, tangent)
             for tangent, like in zip(parts, out, strict=True)
         ]
 
+    def _check_memory(
+        self, dots: dict[int, Tangent], given: list[Any], tangents: Sequence[Any]
+    ) -> None:
+        """Raise RuntimeError where an output shares an argument's memory, and a tangent does not.
+
+        dots: the tangents of arguments by place, and `given` as tensors.
+        """
+        for source, written, tangent in zip(self.sources, self.written, tangents, strict=True):
+            if source is None or dots[source] is None or not isinstance(tangent, Tensor):
+                continue
+            if written and tangent is not given[source]:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients "
+                    "inplace. If the forward is modifying an input inplace, then the jvp function "
+                    "must modify the corresponding gradient inplace."
+                )
+            if written or tangent._base is given[source]:
+                continue
+            if tangent._base is None:
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the "
+                    "jvp is not returning a view."
+                )
+            of_view = self.made.args[source]._base is not None
+            base = "same base as the given grad input" if of_view else "given grad input"
+            raise RuntimeError(
+                "A custom Function is returning a view but the jvp is not returning a view of the "
+                f"{base}."
+            )
+
+
+def _source_of(output: object, args: Sequence[Any], places: Sequence[int]) -> int | None:
+    """The place of the argument that an output is, or is a view of; None in a trace."""
+    if isinstance(output, Tensor) and type(output._value) is ndarray:
+        for place in places:
+            if output is args[place] or output._base is args[place]:
+                return place
+    return None
+
 
 def _call_transformed(made: Call) -> Any:
-    arrays = [array_of(x) for x in made.tensors]
+    below = all(x.node is None and not is_on_graph(x._dual) for x in made.tensors)
+    arrays = [array_below(x) if below and is_dual(x._value) else array_of(x) for x in made.tensors]
     inner = innermost(arrays)
     if is_mapped(inner) and made.function._has_vmap():
         return _call_batched(made, inner, arrays)

@@ -33,7 +33,7 @@ from tapegrad.torch._dims import clash_of
 from tapegrad.torch._docstrings.sections import completed, in_place
 from tapegrad.torch._dtypes import BRAINS, can_store, word_of
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.dual import is_above, tangent_of
+from tapegrad.torch._graph.dual import is_above, is_dual, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
@@ -461,6 +461,11 @@ def deliver(out: Tree, made: Tree) -> Tree:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad."
+        )
+    if is_dual(made._value) or is_dual(out._value):
+        raise NotImplementedError(
+            "Trying to use forward AD with a function that does not support it because it is an "
+            "out= function"
         )
     if not can_store(made._value.dtype, out._value.dtype):
         raise RuntimeError(

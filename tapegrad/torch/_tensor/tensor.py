@@ -499,7 +499,9 @@ class Tensor:
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         self.node = None
-        if type(self._value) is not ndarray and not is_dual(self._value):
+        if is_dual(self._value):
+            self._value, self._dual, self._tangent = self._value._value, None, None
+        elif type(self._value) is not ndarray:
             self._value = plain_of(self)  # removes the tracing of functional transforms, too
         self.__dict__.pop("_retains", None)
         for reference in self._views or ():
@@ -559,7 +561,7 @@ class Tensor:
         return 0 if version is None else version.count
 
     def _is_view(self) -> bool:
-        return self._base is not None
+        return self._base is not None and not self._inference
 
     def _accumulator_is(self, node: Slot) -> bool:
         return self._accumulator is not None and self._accumulator() is node

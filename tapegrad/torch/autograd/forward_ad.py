@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tapegrad._core.types import Slot, Tangent
 from tapegrad.torch._graph.dual import Below, cell_of, is_dual
 from tapegrad.torch._graph.modes import is_grad_enabled
 from tapegrad.torch._graph.node import array_on_graph, node_class
-from tapegrad.torch._graph.versions import share_version
+from tapegrad.torch._graph.versions import owner_of, share_version
 from tapegrad.torch._tensor.duals import UnpackedDualTensor, unpack_dual
 from tapegrad.torch._tensor.tensor import (
     Tensor,
@@ -203,14 +204,26 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if dot.dtype != tensor._value.dtype:
         real = tensor._value.dtype.kind == "f"
         dot = (np.real(dot) if real else dot).astype(tensor._value.dtype)
+    given = tangent._value
+    plain = type(given) is ndarray and given.dtype == tensor._value.dtype
+    same = plain and _same_memory(given, tensor._value)  # else a write could not be to both
+    if plain and not same:
+        dot = dot.copy()
     made = of_value(tape.wrap(tensor._value, cell_of(_plain(dot))), _viewed(tensor))
     made._dual = dot
     share_version(tensor, made)
-    given = tangent._value
-    same = type(given) is ndarray and given.dtype == made._value.dtype
-    if same and given.strides == tensor._value.strides:  # else a write could not be to both
+    if same:
         made._primal, made._tangent = tensor, tangent
     return made
+
+
+def _same_memory(tangent: np.ndarray[Any, Any], primal: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays lie alike in memory of the same size."""
+    if tangent.strides != primal.strides:
+        return False
+    if tangent.base is None and primal.base is None:
+        return True
+    return bool(owner_of(tangent).size == owner_of(primal).size)
 
 
 def _plain(dot: Tangent) -> Tangent:

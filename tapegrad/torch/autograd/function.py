@@ -137,7 +137,7 @@ class FunctionCtx:
         if self._freed:
             raise RuntimeError(TWICE)
         if not self._saved:
-            return self.to_save or self._saved_forward
+            return self.to_save
         owner: Any = self
         parts: Any = [None if kept is None else kept.unpacked(owner) for kept in self._saved]
         return tuple(parts)  # None where that was saved
@@ -467,6 +467,10 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def _has_setup(cls) -> bool:
         return cls.setup_context is not Function.setup_context
+
+    @classmethod
+    def _has_backward(cls) -> bool:
+        return cls.backward is not Function.backward or cls.vjp is not Function.vjp
 
     @classmethod
     def _has_jvp(cls) -> bool:

@@ -208,3 +208,13 @@ def test_the_switches():
     assert anomaly_mode.is_anomaly_enabled()
     set_detect_anomaly(False)
     assert not anomaly_mode.is_anomaly_enabled()
+
+
+def test_an_error_goes_before_warnings_that_the_program_raises(capsys):
+    with quietly(), warnings.catch_warnings(action="error"):
+        d = torch.ones(2, requires_grad=True) + 1
+        out = (d**2).sum()
+        d += 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.backward()
+    assert "UserWarning: Error detected in PowBackward0" in capsys.readouterr().err

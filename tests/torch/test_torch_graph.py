@@ -375,3 +375,15 @@ def test_gradients_are_added_up(is_leaf, creates, dtype) -> None:
         x.grad = given.clone()
         loss(x).backward(create_graph=creates[0])
         np.testing.assert_allclose(x.grad.detach().numpy(), given.numpy() + expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_views_of_inference_tensors_are_none(requires_grad):
+    with torch.inference_mode():
+        leaf = torch.ones(2, requires_grad=requires_grad)
+        inside = leaf.view(-1)
+    for view in (inside, leaf.view(-1)):
+        assert view.is_inference()
+        assert not view._is_view()
+        assert not view.requires_grad
+        assert view.is_leaf

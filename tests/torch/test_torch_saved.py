@@ -98,3 +98,40 @@ def test_errors_of_saved_tensors() -> None:
     out.sum().backward()
     with pytest.raises(RuntimeError, match="after it has been freed"):
         saved.register_hooks(lambda value: value, lambda value: value)
+
+
+def test_the_saved_tensors_of_a_function_take_hooks():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    x = torch.ones(2, requires_grad=True)
+    y = Cube.apply(x)
+    first, second = y.grad_fn._raw_saved_tensors
+    assert isinstance(first, torch.autograd.SavedTensor)
+    assert first.data is x
+    assert first.unpack() is x
+    assert second.unpack() is None
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        second.register_hooks(abs, abs)
+    for hooks in ((abs,), (1, 1)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            first.register_hooks(*hooks)
+    first.register_hooks(lambda x: 2 * x, lambda x: x)
+    assert first.data.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="already been set"):
+        first.register_hooks(abs, abs)
+    y.sum().backward()
+    assert x.grad.tolist() == [12, 12]
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        _ = y.grad_fn._raw_saved_tensors
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        first.register_hooks(abs, abs)
+    with pytest.raises(RuntimeError, match="create a SavedTensor object from Python is forbidden"):
+        torch.autograd.SavedTensor()

@@ -57,10 +57,14 @@ class Saved:
         self.node = node
         mode = modes.MODE.get()
         if mode is not None and mode.saved:
-            self.hooks, self.kept = mode.saved[-1], None
-            self.packed = self.hooks.pack_tensor(tensor)
-            if tensor.node is LEAF:  # the tensor that the hooks return gets the node of the leaf
-                self.node = accumulator_of(tensor)
+            self.pack(tensor, mode.saved[-1])
+
+    def pack(self, tensor: Tensor, hooks: Any) -> None:
+        """Keep what a pair of hooks packs the tensor into, in its place."""
+        self.packed = hooks.pack_tensor(tensor)
+        self.hooks, self.kept = hooks, None
+        if tensor.node is LEAF:  # the tensor that the hooks return gets the node of the leaf
+            self.node = accumulator_of(tensor)
 
     def unpacked(self, owner: FunctionNode) -> Tensor:
         """The tensor, with its node. Raises RuntimeError if it was changed since."""

@@ -16,7 +16,7 @@ from tapegrad._core.entry import PROJECT, Spec
 from tapegrad._core.types import Value
 from tapegrad.torch._engine.saved import TWICE
 from tapegrad.torch._engine.saved_numbers import NUMBERS, parts_of
-from tapegrad.torch._graph.node import FREED, AccumulateGrad, Node
+from tapegrad.torch._graph.node import FREED, AccumulateGrad, FunctionNode, Node
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
@@ -87,6 +87,8 @@ PLACES: dict[str, dict[str, int]] = {
 def _saved_attribute(self: Node, name: str) -> Any:
     """`_saved_self` and the like. RuntimeError after the pass that freed what the node kept."""
     kind = type(self).__name__
+    if name == "_raw_saved_tensors" and isinstance(self, FunctionNode):
+        return RAW[1](self)
     raw = name.startswith("_raw_saved_")
     word = name.removeprefix("_raw" if raw else "").removeprefix("_saved_")
     place = PLACES.get(kind, {}).get(word)

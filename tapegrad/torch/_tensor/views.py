@@ -145,7 +145,7 @@ def link_view(  # noqa: C901 - the frequent cases, written out
         made._creation_meta = source._creation_meta
     if made._creation_meta is not None:
         made._attr_version = 0 if version is None else version.count
-        alive = not base._inference or _modes.is_inference_mode_enabled()
+        alive = not base._inference
         if (
             made.node is None
             and base.node is not None

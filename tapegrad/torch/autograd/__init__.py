@@ -10,7 +10,7 @@ from tapegrad.torch.autograd.variable import Variable
 
 from tapegrad.torch.autograd import forward_ad, function, functional, grad_mode, graph  # isort: skip
 from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
-from tapegrad.torch.autograd import _saved_tensor as _saved_tensor  # isort: skip
+from tapegrad.torch.autograd._saved_tensor import SavedTensor as SavedTensor  # isort: skip
 from tapegrad.torch.autograd import profiler, profiler_util  # isort: skip
 
 __all__ = [

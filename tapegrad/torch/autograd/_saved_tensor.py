@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.torch._engine import saved_names
 from tapegrad.torch._engine.saved import TWICE
-from tapegrad.torch._graph.node import FREED, Node, watch
+from tapegrad.torch._graph.node import FREED, Node, new, watch
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd.graph import HookPair, _Packed, _Unpacking, order_of
 
@@ -27,12 +27,21 @@ _FREED = (
 class SavedTensor:
     """One tensor that a node keeps for its derivative."""
 
-    def __init__(self, node: Node, place: int) -> None:
-        self._node, self._place = node, place
+    _node: Any
+    _place: int
+
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @classmethod
+    def _of(cls, node: Node, place: int) -> SavedTensor:
+        made = new(cls)
+        made._node, made._place = node, place
+        return made
 
     def unpack(self) -> Tensor | None:
         """The tensor, unpacked by its hook where it has one."""
-        if self._node._entry[1] is FREED:
+        if self._is_freed():
             raise RuntimeError(TWICE)
         found: Tensor | None = saved_names._part(self._node, self._node._entry, self._place)
         return found
@@ -43,31 +52,38 @@ class SavedTensor:
         held = self._held()
         return held.packed if type(held) is _Packed else self.unpack()
 
-    def register_hooks(
-        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
-    ) -> None:
-        """Pack this tensor now, and unpack it when a backward pass needs it.
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """Pack this tensor now by the first hook; a backward pass unpacks it by the second.
 
         RuntimeError where it has hooks, was freed, or is None; TypeError for what is no function.
         """
-        hooks: tuple[Any, ...] = (pack_hook, unpack_hook)
-        if not all(map(callable, hooks)):
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError("register_hooks(): incompatible function arguments: two callables")
-        if self._node._entry[1] is FREED:
+        if self._is_freed():
             raise RuntimeError(_FREED)
-        held = self._held()
-        if type(held) is _Packed:
+        if self._is_packed():
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "
                 "Hint: only one pair of hooks is allowed at a time."
             )
         tensor = self.unpack()
-        if tensor is None or type(held) is not np.ndarray:
+        if tensor is None or not self._is_array():
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
-        pair = HookPair(pack_hook, unpack_hook)
-        self._hold(_Packed(held, pair.pack_tensor(tensor), pair))
+        self._pack(tensor, HookPair(*hooks))
+
+    def _is_freed(self) -> bool:
+        return bool(self._node._entry[1] is FREED)
+
+    def _is_packed(self) -> bool:
+        return type(self._held()) is _Packed
+
+    def _is_array(self) -> bool:
+        return type(self._held()) is np.ndarray
+
+    def _pack(self, tensor: Tensor, pair: HookPair) -> None:
+        self._hold(_Packed(self._held(), pair.pack_tensor(tensor), pair))
 
     def _held(self) -> Any:
         _, out, x, y, _, y_node = self._node._entry
@@ -93,6 +109,41 @@ class SavedTensor:
         watch(self._node)
 
 
-saved_names.RAW.append(SavedTensor)
+class _OfFunction(SavedTensor):
+    """One tensor that a custom Function saved."""
+
+    def unpack(self) -> Tensor | None:
+        found: Tensor | None = self._node.saved_tensors[self._place]
+        return found
+
+    @property
+    def data(self) -> Any:
+        return self._held().packed if self._is_packed() else self.unpack()
+
+    def _held(self) -> Any:
+        return self._node._saved[self._place]
+
+    def _is_freed(self) -> bool:
+        return bool(self._node._freed)
+
+    def _is_packed(self) -> bool:
+        held = self._held()
+        return held is not None and held.hooks is not None
+
+    def _is_array(self) -> bool:
+        return self._held() is not None
+
+    def _pack(self, tensor: Tensor, pair: HookPair) -> None:
+        self._held().pack(tensor, pair)
+
+
+def _of_function(node: Any) -> tuple[SavedTensor, ...]:
+    """`_raw_saved_tensors` of a custom Function's node."""
+    if node._freed:
+        raise RuntimeError(TWICE)
+    return tuple(_OfFunction._of(node, place) for place in range(len(node._saved)))
+
+
+saved_names.RAW += [SavedTensor._of, _of_function]
 
 __all__ = ["SavedTensor"]

@@ -113,7 +113,10 @@ class Anomaly:
                     text += f"\n{where}"
                     add_note(error, where)
                 for part in (text, *induced):
-                    warn(part)
+                    try:
+                        warn(part)
+                    except Warning as raised:  # by the program's filter: the error goes first
+                        print(f"{type(raised).__name__}: {raised}", file=sys.stderr)
             raise
 
     def check(self, node: Node, g: Cotangent, parts: Sequence[Cotangent], start: int) -> None:

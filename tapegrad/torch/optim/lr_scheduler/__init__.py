@@ -17,9 +17,10 @@ from tapegrad.torch.optim.lr_scheduler._falling import (
 from tapegrad.torch.optim.lr_scheduler._functions import LambdaLR, MultiplicativeLR
 from tapegrad.torch.optim.lr_scheduler._one_cycle import OneCycleLR
 from tapegrad.torch.optim.lr_scheduler._plateau import ReduceLROnPlateau
-from tapegrad.torch.optim.lr_scheduler._scheduler import LRScheduler
+from tapegrad.torch.optim.lr_scheduler._scheduler import EPOCH_IS_DEPRECATED, LRScheduler
 
 _LRScheduler = LRScheduler  # its older name
+EPOCH_DEPRECATION_WARNING = EPOCH_IS_DEPRECATED  # PyTorch's name
 
 __all__ = [
     "ChainedScheduler",

@@ -272,3 +272,9 @@ def test_errors_of_attention(word: str) -> None:
     call, error, words = WRONG[word]
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_mask_of_three_dimensions_fits_the_heads_without_a_batch():
+    layer, x = torch.nn.MultiheadAttention(4, 4), torch.ones(4, 4)
+    with pytest.raises(AssertionError, match=r"Expected `attn_mask` shape to be \(4, 4, 4\)"):
+        layer(x, x, x, attn_mask=torch.zeros(5, 4, 4, dtype=torch.bool))

@@ -332,3 +332,8 @@ def test_unfold_as_pytorch(kernel: Any, options: Any) -> None:
         numbers(*columns.shape),
         order=2,
     )
+
+
+def test_fold_says_that_there_is_no_block():
+    with pytest.raises(RuntimeError, match=r"of sliding blocks as \(-4, -3\), which is too small"):
+        functional.fold(torch.ones(1, 12, 12), (4, 5), (2, 2), dilation=8)

@@ -205,7 +205,9 @@ def _require(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def _is_batched(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any) -> bool:
+def _is_batched(
+    query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
+) -> bool:
     """Whether the queries have a batch; AssertionError where the others' ranks do not fit."""
     if query.ndim not in (2, 3):
         raise AssertionError(
@@ -229,6 +231,12 @@ def _is_batched(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: A
         f"For {word} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
         f"{0 if mask is None else mask.ndim}-D tensor instead",
     )
+    if not batched and mask is not None and mask.ndim == 3:
+        shape = (heads, query.shape[0], key.shape[0])
+        _require(
+            tuple(mask.shape) == shape,
+            f"Expected `attn_mask` shape to be {shape} but got {mask.shape}",
+        )
     return batched
 
 
@@ -395,7 +403,7 @@ def multi_head_attention_forward(
     tensor([[0.6698, 0.3302],
             [0.3302, 0.6698]])
     """
-    batched = _is_batched(query, key, value, key_padding_mask, attn_mask)
+    batched = _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         if query is key and key is value:
             query = key = value = query.unsqueeze(1)

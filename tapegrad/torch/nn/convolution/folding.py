@@ -104,12 +104,20 @@ def _fold(
             f"but got input.size(1)={elements} and kernel_size={widths}."
         )
     places = kernel.places(sizes, widths)
-    if math.prod(places) != given or min(places) < 1:
+    said = (
+        f"Given output_size={sizes}, kernel_size={widths}, dilation={kernel.dilation}, "
+        f"padding={kernel.before}, stride={kernel.stride},"
+    )
+    if math.prod(places) != given:
         raise RuntimeError(
-            f"Given output_size={sizes}, kernel_size={widths}, dilation={kernel.dilation}, "
-            f"padding={kernel.before}, stride={kernel.stride}, expected size of input's dimension "
-            f"2 to match the calculated number of sliding blocks {places[0]} * {places[1]} = "
-            f"{math.prod(places)}, but got input.size(2)={given}."
+            f"{said} expected size of input's dimension 2 to match the calculated number of "
+            f"sliding blocks {places[0]} * {places[1]} = {math.prod(places)}, but got "
+            f"input.size(2)={given}."
+        )
+    if min(places) < 1:
+        raise RuntimeError(
+            f"{said} calculated shape of the array of sliding blocks as {places}, which is too "
+            "small (non-positive)"
         )
     _refuse_integers(input, "col2im_out_cpu")
     way: Any = {

@@ -242,3 +242,13 @@ def test_gumbel_softmax_draws_by_the_probabilities():
     (functional.gumbel_softmax(x, hard=True) * torch.arange(3)).sum().backward()
     assert x.grad.any()
     np.testing.assert_allclose(x.grad.sum(1), np.zeros(5), atol=1e-12)
+
+
+def test_to_takes_a_dtype_of_python_and_refuses_what_is_none():
+    layer, cpu = torch.nn.Linear(1, 1), torch.device("cpu")
+    for given in ((float,), (cpu, float), (None, torch.float64), (torch.float64, True)):
+        assert layer.to(torch.float32).to(*given).weight.dtype is torch.float64
+    assert layer.to(torch.float32).to(dtype=float).weight.dtype is torch.float64
+    for given in ((cpu, True), (None, True), ([],), ({},), (cpu, torch.tensor(3.0)), ("cpu", 1.5)):
+        with pytest.raises(TypeError, match="to\\(\\) received an invalid combination of argum"):
+            layer.to(*given)

@@ -347,12 +347,25 @@ def _is_float(tensor: Tensor) -> bool:
     return tensor.is_floating_point()
 
 
+def _check_order(args: tuple[Any, ...]) -> None:
+    """Raise TypeError unless they are a device and a dtype, a dtype, or a tensor, then flags."""
+    first, *rest = args or (None,)
+    if not isinstance(first, (_dtypes.dtype, type, Tensor)):
+        fits = first is None or isinstance(first, (str, int, _dtypes.device))
+        fits = fits and (not rest or rest[0] is None or isinstance(rest[0], (_dtypes.dtype, type)))
+        rest = rest[1:] if fits else [first]
+    if not all(isinstance(flag, bool) for flag in rest):
+        kinds = ", ".join(type(arg).__name__ for arg in args)
+        raise TypeError(f"to() received an invalid combination of arguments - got ({kinds})")
+
+
 def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """The device and the dtype that the arguments of `to` ask for."""
-    device, given = kwargs.get("device"), kwargs.get("dtype")
-    for value in (*args, kwargs.get("tensor")):
-        if isinstance(value, _dtypes.dtype):
-            given = value
+    _check_order(args)
+    device, given = kwargs.get("device"), None
+    for value in (*args, kwargs.get("dtype"), kwargs.get("tensor")):
+        if isinstance(value, (_dtypes.dtype, type)):  # `float` is double precision
+            given = _dtypes.of_numpy(value) if isinstance(value, type) else value
         elif isinstance(value, Tensor):
             given = value.dtype
         elif isinstance(value, (str, _dtypes.device)):

@@ -283,3 +283,9 @@ def test_keywords_of_factories() -> None:
         nn.factory_kwargs({"a": 1})
     with pytest.raises(TypeError, match="dtype specified twice"):
         nn.factory_kwargs({"dtype": 1, "factory_kwargs": {"dtype": 2}})
+
+
+def test_a_shape_of_one_side_is_a_number():
+    parameter = torch.nn.UninitializedParameter()
+    parameter.materialize(10)
+    assert parameter.shape == (10,)

@@ -181,14 +181,15 @@ class UninitializedTensorMixin:
 
         Parameters
         ----------
-        shape : tuple of int
+        shape : int or tuple of int
             The shape.
         dtype : dtype, optional
             The dtype; the one given before unless given here.
         """
         require_cpu(device)
         kind = _ARRAY.__get__(self).dtype if dtype is None else as_numpy(dtype)
-        _ARRAY.__set__(self, np.empty(tuple(shape), kind))
+        sides = shape if isinstance(shape, int) else tuple(shape)
+        _ARRAY.__set__(self, np.empty(sides, kind))
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
 
     @property

@@ -33,7 +33,7 @@ NAMES = sorted(name for name in {**CONTINUOUS, **DISCRETE} if hasattr(theirs, na
 # need, or (kappa4) for seconds.
 COARSE = {"dpareto_lognorm", "genhyperbolic", "geninvgauss", "norminvgauss", "gausshyper"}
 COARSE |= {"kappa4"}
-QUICK = ("binom", "triang", "truncexpon")
+QUICK = ("binom", "truncexpon")
 SLOW = ("mielke", "trapezoid")
 
 

@@ -388,7 +388,7 @@ def _cross(
         return x[0] * y[1] - x[1] * y[0]
     x, y = (v if len(v) == 3 else np.concatenate([v, np.zeros_like(v[:1])]) for v in (x, y))
     parts = [x[j] * y[k] - x[k] * y[j] for j, k in ((1, 2), (2, 0), (0, 1))]
-    return np.moveaxis(np.stack(parts), 0, axisc)
+    return np.stack(parts, axisc)
 
 
 # By the definition a gradient costs 1.7 times this (8 elements), 1.7 (64 elements).

@@ -973,3 +973,13 @@ def test_overlapping_writes_are_refused_in_programs(write: Any) -> None:
 def test_data_of_a_value_of_a_vmap_is_refused() -> None:
     with pytest.raises(RuntimeError, match="accessing `data`"):
         func.vmap(lambda x: x.data)(torch.ones(2, 3))
+
+
+def test_a_flat_view_of_a_cross_product_shares_its_memory_under_vmap() -> None:
+    def f(x):
+        made = torch.linalg.cross(x, 2 * x + 1)
+        made.view(-1).mul_(3)
+        return made
+
+    x = torch.arange(18.0).view(2, 3, 3)
+    assert torch.equal(func.vmap(f)(x), torch.stack([f(row) for row in x]))

@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the script as the main program, adopted like the packages."""
     text, main = script_of(options)
     adopt_named(options.adopt)
-    execute(compiled(text, options.script), vars(main))
+    execute(compiled(text, main.__file__), vars(main))
     return 0
 
 
@@ -30,6 +30,6 @@ def script_of(options: argparse.Namespace) -> tuple[bytes, types.ModuleType]:
     sys.argv = [options.script, *options.args]
     sys.path.insert(0, str(path.resolve().parent))  # as `python FILE.py` does
     main = types.ModuleType("__main__")
-    main.__file__ = options.script
+    main.__file__ = str(path.absolute())
     sys.modules["__main__"] = main
     return path.read_bytes(), main

@@ -15,5 +15,5 @@ def run(options: argparse.Namespace) -> int:
     """Run the script as the main program."""
     text, main = script_of(options)
     torch.install()
-    exec(compile(text, options.script, "exec"), vars(main))  # noqa: S102 - the user's script
+    exec(compile(text, str(main.__file__), "exec"), vars(main))  # noqa: S102 - the user's script
     return 0

@@ -56,13 +56,18 @@ def test_packages_that_import_torch_find_the_layer() -> None:
     assert done.stdout.split() == ["torch.no_such_module", "__main__", "tapegrad.torch"]
 
 
-def test_the_command_runs_a_script_on_the_layer(tmp_path: Path) -> None:
+def test_the_command_runs_a_script_on_the_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
     done = run("-m", "tapegrad", "torch", str(script), "--epochs", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["torch.no_such_module", "__main__", "--epochs", "3"]
     assert main(["torch", "none.py"]) == 2
+    script.write_text("print(__file__)", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)  # a script is told its whole path, also where it was given by less
+    assert run("-m", "tapegrad", "torch", "train.py").stdout.strip() == str(script)
 
 
 def test_it_comes_before_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the script as the main program, adopted like the packages."""
     text, main = script_of(options)
     adopt_named(options.adopt)
-    execute(compiled(text, main.__file__), vars(main))
+    execute(compiled(text, str(main.__file__)), vars(main))
     return 0
 
 

@@ -63,6 +63,8 @@ MADE = [
     lambda: torch.ones(4, 2, 3, device="meta")[0],
     lambda: copy.deepcopy(torch.ones(2, 3, device="meta")),
     lambda: nn.init.kaiming_uniform_(torch.ones(2, 3, device="meta")),
+    lambda: nn.init.trunc_normal_(torch.ones(2, 3, device="meta")),
+    lambda: nn.init.sparse_(torch.ones(2, 3, device="meta"), 0.5),
 ]
 
 
@@ -84,6 +86,8 @@ NEED_NUMBERS = [
     lambda: x + x,
     lambda: torch.ones(2) * x,
     lambda: x == x,
+    lambda: torch.count_nonzero(x),
+    lambda: 1.0 in x,
     lambda: x.sum(),
     lambda: x.argmax(),
     lambda: torch.cat([x, torch.ones(2, 2)]),

@@ -87,6 +87,17 @@ class MetaArray:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __eq__(self, other: object) -> NoReturn:
+        refuse("==")
+
+    def __ne__(self, other: object) -> NoReturn:
+        refuse("!=")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:  # noqa: PLE0304 - it returns nothing
+        refuse("bool")
+
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise NoDataError("Cannot copy out of meta tensor; no data!")
 

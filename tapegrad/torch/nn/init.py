@@ -366,6 +366,8 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect."
         )
+    if tensor.is_meta:
+        return tensor
     kept = _below((b - mean) / std) - _below((a - mean) / std)
     draw = _by_rejection if kept > 0.3 else _by_density
     return _put(tensor, draw(tensor, mean, std, (a, b), generator))
@@ -467,6 +469,8 @@ def sparse_(
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
+    if tensor.is_meta:
+        return tensor
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     normal_(tensor, 0, std, generator)

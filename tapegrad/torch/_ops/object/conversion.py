@@ -204,11 +204,9 @@ def _wanted(args: tuple[Any, ...], dtype: DType) -> DType:
     for given in args:
         if isinstance(given, (_dtypes.dtype, type)):
             dtype = given
-        elif isinstance(given, (str, _dtypes.device)):
-            _dtypes.require_cpu(given)
         elif isinstance(given, Tensor):
             dtype = given.dtype
-        elif given is not None and not isinstance(given, bool):
+        elif given is not None and not isinstance(given, (bool, str, _dtypes.device)):
             raise TypeError(
                 f"to(): expected a dtype, a device or a tensor, got {type(given).__name__}"
             )
@@ -224,10 +222,6 @@ def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
 def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
     """A tensor with another dtype; itself where it has it."""
     return tensor if tensor._value.dtype == given else _to_copy(tensor, given)
-
-
-def _is_place(given: object) -> bool:
-    return isinstance(given, (str, _dtypes.device, Tensor))
 
 
 @register(function=False)
@@ -267,11 +261,15 @@ def to(
     copy = flags[1] if len(flags) > 1 else copy
     wanted = _wanted((*args, device, other), dtype)
     given = self._value.dtype if wanted is None else _dtypes.as_numpy(wanted)
-    place = [getattr(part, "device", part) for part in (*args, device, other) if _is_place(part)]
-    if place and (_dtypes.require_cpu(place[-1]) or is_meta(self._value)):
-        if not _dtypes.require_cpu(place[-1]):
+    place: Any = None
+    for part in (*args, device, other):
+        if isinstance(part, (str, _dtypes.device, Tensor)):
+            place = part
+    if place is not None:
+        if _dtypes.require_cpu(place.device if isinstance(place, Tensor) else place):
+            return of_value(MetaArray(self.shape, given))
+        if is_meta(self._value):
             raise NoDataError("Cannot copy out of meta tensor; no data!")
-        return of_value(MetaArray(self.shape, given))
     if memory_format is None or memory_format is _dtypes.preserve_format:
         return _to_copy(self, given) if copy else to_dtype(self, given)
     return _in_format(self, given, memory_format, copy)
@@ -359,6 +357,8 @@ def cpu(self: Tensor, *, memory_format: MemoryFormat = None) -> Tensor:
     Tensor
         The tensor itself, or a new one.
     """
+    if memory_format is None and not is_meta(self._value):
+        return self
     return to(self, "cpu", memory_format=memory_format)
 
 

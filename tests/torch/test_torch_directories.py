@@ -38,6 +38,7 @@ UNLISTED = {
     "torch.autograd": {"variable"},
     "torch.fft": {"Tensor"},
     "torch.nn": {"SyncBatchNorm"},
+    "torch.utils.data": {"DistributedSampler"},
     "torch.nn.utils": set(
         "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights".split()
     ),

@@ -27,6 +27,8 @@ PROGRAM = """
     from torch import fx
     from torch.cuda.amp import autocast
     from torch.nn.modules.conv import Conv2d
+    from torch.distributed.elastic.multiprocessing.errors import record
+    from torch.utils.data.distributed import DistributedSampler
     from functorch import grad, vmap
     import tapegrad.torch
 
@@ -34,6 +36,7 @@ PROGRAM = """
     assert torch.cuda.amp is sys.modules["tapegrad.torch.cuda.amp"]
     assert importlib.metadata.version("torch") == str(torch.__version__)
     assert isinstance(nn.Linear(2, 1), torch.nn.Module)
+    assert DistributedSampler is torch.utils.data.DistributedSampler and record(max) is max
     assert pickle.loads(pickle.dumps(torch.jit.export)) is torch.jit.export
     assert grad(torch.sin)(torch.tensor(0.0)).item() == 1.0
     try:

@@ -664,6 +664,18 @@ refused run one process | ZeroRedundancyOptimizer
 False | is_available()
 [distributed.tensor] there is one process.
 refused run one process | DTensor DeviceMesh
+[distributed.tensor.parallel] there is one process.
+refused run one process | parallelize_module ColwiseParallel RowwiseParallel SequenceParallel
+[distributed.device_mesh] there is one process.
+refused run one process | DeviceMesh init_device_mesh
+[distributed.elastic] there is one process.
+[distributed.elastic.multiprocessing] there is one process.
+[distributed.elastic.multiprocessing.errors] there is one process.
+same(fn) | record(fn,error_handler=None) | The function itself.
+[distributed.nn] there is one process.
+from .distributed.nn.functional | all_gather all_reduce broadcast
+[distributed.nn.functional] there is one process.
+refused run one process | all_gather all_reduce broadcast
 [multiprocessing] processes are Python's.
 from multiprocessing | Process Queue SimpleQueue Pool Event Lock Manager Pipe Value Array cpu_count
     get_context get_start_method set_start_method current_process active_children Barrier
@@ -952,6 +964,11 @@ from .nn | Transformer TransformerDecoder TransformerDecoderLayer TransformerEnc
 from .nn | Upsample UpsamplingBilinear2d UpsamplingNearest2d
 [utils.data.dataloader] names that PyTorch has in this file.
 from .utils.data | DataLoader default_collate default_convert get_worker_info
+[utils.data.distributed] there is one process.
+refused use torch.utils.data.RandomSampler: there is one process
+    | DistributedSampler(torch.utils.data.Sampler)
+[+utils.data] there is one process.
+from .utils.data.distributed | DistributedSampler
 [utils.data.dataset] names that PyTorch has in this file.
 from .utils.data | ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset
     TensorDataset random_split

@@ -12,6 +12,9 @@ from tapegrad.torch.distributed import fsdp as fsdp
 from tapegrad.torch.distributed import optim as optim
 from tapegrad.torch.distributed import rpc as rpc
 from tapegrad.torch.distributed import tensor as tensor
+from tapegrad.torch.distributed import device_mesh as device_mesh
+from tapegrad.torch.distributed import elastic as elastic
+from tapegrad.torch.distributed import nn as nn
 class Backend:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __getattr__(self, name: _str) -> Any: ...

@@ -1,4 +1,4 @@
-"""`torch.distributed.tensor`: there is one process.
+"""`torch.distributed.device_mesh`: there is one process.
 
 Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
 """
@@ -6,9 +6,7 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-class DTensor:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: _str) -> Any: ...
 class DeviceMesh:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __getattr__(self, name: _str) -> Any: ...
+def init_device_mesh(*args, **kwargs) -> NoReturn: ...

@@ -1,0 +1,11 @@
+"""`torch.distributed.nn.functional`: there is one process.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+def all_gather(*args, **kwargs) -> NoReturn: ...
+def all_reduce(*args, **kwargs) -> NoReturn: ...
+def broadcast(*args, **kwargs) -> NoReturn: ...

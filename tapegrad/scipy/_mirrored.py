@@ -166,7 +166,7 @@ def _in_copy(value: Any) -> Any:
 
 
 def _name_of(cls: Any) -> str:
-    package = cls.__module__.removeprefix("tapegrad.").partition("._")[0]
+    package = _CLASSES[cls._theirs].__module__.removeprefix("tapegrad.").partition("._")[0]
     return f"{package}.{cls._theirs.__name__}"
 
 

@@ -24,6 +24,7 @@ _CLASSES = (
     "SmoothSphereBivariateSpline",
 )
 _FUNCTIONS = ("bisplrep", "generate_knots")
+_HOME = __name__.rpartition(".")[0]  # where pickle looks for them
 DOCSTRING = """SciPy's {name}, of plain values alone.
 
 Parameters
@@ -68,7 +69,7 @@ def _class(name: str) -> Any:
     theirs = getattr(scipy.interpolate, name)
     text = DOCSTRING.format(name=name, returns="")
     return type(
-        name, (_Refused, theirs), {"_theirs": theirs, "__doc__": text, "__module__": __name__}
+        name, (_Refused, theirs), {"_theirs": theirs, "__doc__": text, "__module__": _HOME}
     )
 
 
@@ -79,6 +80,7 @@ def _function(name: str) -> Any:
         _refuse(name)
 
     refused.__name__ = refused.__qualname__ = name
+    refused.__module__ = _HOME
     refused.__doc__ = DOCSTRING.format(name=name, returns=RETURNS)
     return of_plain(theirs)(refused)
 

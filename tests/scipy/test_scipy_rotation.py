@@ -208,6 +208,8 @@ def test_methods_without_a_derivative():
         vmap(lambda q: Rotation.from_quat(q).reduce(rotation).as_quat())(QUATERNIONS)
     with pytest.raises(AttributeError, match="nonsense"):
         rotation.nonsense()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        2 * rotation
 
 
 def test_under_vmap():
@@ -224,6 +226,7 @@ def test_wrong_shapes_are_named():
         (lambda v: Rotation.from_matrix(v * np.eye(2)), r"\(\.\.\., 3, 3\)"),
         (lambda v: Rotation.from_euler("xY", v * np.zeros(2)), "Expected axes"),
         (lambda v: Rotation.from_rotvec(v * np.zeros(4)), r"\(\.\.\., 3\)"),
+        (lambda v: Rotation.from_quat(v * np.zeros(4)), "zero norm"),
     ):
         with pytest.raises(ValueError, match=match):
             grad(lambda v, f=f: np.sum(f(v).as_quat()))(1.0)

@@ -87,7 +87,10 @@ def from_matrix(matrix: Value, assume_valid: bool = False) -> Any:
 
 @in_place_of(_FUNCTIONS)
 def _normalize_quaternion(quat: Value) -> Any:
-    return quat / np.linalg.norm(quat, axis=-1, keepdims=True)
+    norm = np.linalg.norm(quat, axis=-1, keepdims=True)
+    if any_true(untraced(norm) == 0):
+        raise ValueError("Found zero norm quaternions in `quat`.")
+    return quat / norm
 
 
 @in_place_of(_FUNCTIONS)
@@ -142,7 +145,7 @@ class Rotation(Mirrored, PlainRotation):
         return (self[k] for k in range(len(self)))
 
     def __rmul__(self, other: Any) -> Any:
-        return self._in_copy(other) * self
+        return self._in_copy(other) * self if isinstance(other, PlainRotation) else NotImplemented
 
     def __setitem__(self, indexer: Any, value: Any) -> None:
         raise NotDifferentiableError(

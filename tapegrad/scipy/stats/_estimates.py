@@ -51,10 +51,8 @@ def kstatvar(data: Any, n: int = 2) -> Any:
     raise ValueError("Only n=1 or n=2 supported.")
 
 
-@defines
-def describe(a: Any, axis: int | None, ddof: int, bias: bool, nan_policy: str) -> Any:
-    a, axis = given(a, axis, nan_policy)
-    a = np.moveaxis(a, axis, -1)
+@reduces("a")
+def describe(a: Any, ddof: int, bias: bool) -> Any:
     return DescribeResult(
         np.shape(a)[-1],
         (np.min(a, axis=-1), np.max(a, axis=-1)),

@@ -32,8 +32,23 @@ def defines(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @functools.cache
-def _signature(name: str) -> inspect.Signature:
-    return inspect.signature(getattr(scipy.stats, name))
+def _signature(name: str) -> tuple[inspect.Signature, list[str], dict[str, Any]]:
+    """That of SciPy's function, the names of its positional parameters, and its defaults."""
+    found = inspect.signature(getattr(scipy.stats, name))
+    by_name = found.parameters.values()
+    positional = [x.name for x in by_name if x.kind is not x.KEYWORD_ONLY]
+    return found, positional, {x.name: x.default for x in by_name if x.default is not x.empty}
+
+
+def _arguments(name: str, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """All arguments of a call by name. `bind`, which takes as long as a mean, raises errors."""
+    signature, positional, defaults = _signature(name)
+    options = defaults | dict(zip(positional, args, strict=False)) | kwargs
+    named = kwargs.keys() - positional[: len(args)]
+    whole = len(named) == len(kwargs) and options.keys() == signature.parameters.keys()
+    if not whole or len(args) > len(positional):
+        signature.bind(*args, **kwargs)
+    return options
 
 
 def reduces(*samples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -47,21 +62,19 @@ def reduces(*samples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(definition)
         def statistic(*args: Any, **kwargs: Any) -> Any:
-            bound = _signature(definition.__name__).bind(*args, **kwargs)
-            bound.apply_defaults()
-            options = bound.arguments
+            options = _arguments(definition.__name__, args, kwargs)
             axis, keepdims = options.pop("axis", 0), options.pop("keepdims", False)
             require_propagation(options.pop("nan_policy", "propagate"))
             names = [name for name in samples if options[name] is not None]
-            arrays = [np.atleast_1d(array_of(options[name])) for name in names]
-            axes = normalize_axis_tuple(
-                tuple(range(max(map(np.ndim, arrays)))) if axis is None else axis,
-                max(map(np.ndim, arrays)),
-            )
+            arrays = [array_of(options[name]) for name in names]
+            arrays = [x if np.ndim(x) else np.reshape(x, (1,)) for x in arrays]
+            count = max(map(np.ndim, arrays))
+            axes = normalize_axis_tuple(tuple(range(count)) if axis is None else axis, count)
             if axis is None:
                 arrays = [np.ravel(x) for x in arrays]
-            shape = np.broadcast_shapes(*map(np.shape, arrays))
-            arrays = [x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in arrays]
+            if len(arrays) > 1:
+                shape = np.broadcast_shapes(*map(np.shape, arrays))
+                arrays = [x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in arrays]
             if axis is not None:
                 arrays = [_last(x, axes) for x in arrays]
             out = definition(**options | dict(zip(names, arrays, strict=True)))

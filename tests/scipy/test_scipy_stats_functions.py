@@ -268,6 +268,7 @@ RESULTS = [
     (lambda L, x: L.spearmanr(x, Y), ["correlation"]),
     (lambda L, x: L.jarque_bera(x), []),
     (lambda L, x: L.describe(x), []),
+    (lambda L, x: L.mode(x), []),
 ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.stats
 
 from tapegrad import stop_gradient
 from tapegrad._core.values import lift
@@ -70,15 +71,11 @@ def lmoment(sample: Any, order: Any = None, sorted: bool = False, standardize: b
     return out[0] if order is not None and np.ndim(order) == 0 else out
 
 
-class Mode(NamedTuple):
-    """The result of mode."""
-
-    mode: Any
-    count: Any
+ModeResult: Any = type(scipy.stats.mode([0.0]))  # public as a result alone
 
 
 @reduces("a")
-def mode(a: Any) -> Mode:
+def mode(a: Any) -> Any:
     """The mode moves with one of the equal elements."""
     a = np.sort(a, axis=-1)
     at, index = stop_gradient(a), np.arange(np.shape(a)[-1])
@@ -86,7 +83,7 @@ def mode(a: Any) -> Mode:
     begins = np.concatenate([np.ones_like(at[..., :1], dtype=bool), begins], axis=-1)
     run = index - np.maximum.accumulate(np.where(begins, index, 0), axis=-1)
     last = np.argmax(run, axis=-1)[..., np.newaxis]
-    return Mode(np.take_along_axis(a, last, axis=-1)[..., 0], np.max(run, axis=-1) + 1)
+    return ModeResult(np.take_along_axis(a, last, axis=-1)[..., 0], np.max(run, axis=-1) + 1)
 
 
 def _circle(samples: Any, high: float, low: float) -> tuple[Any, Any]:

@@ -31,8 +31,8 @@ NO_EFFECT = {
     "a hint for speed or memory, of one way to compute among several": """
         plan workers lwork blocksize threshold use_umfpack traceA lapack_driver foreach
         non_blocking pin_memory cudnn_enabled cudnn_enable sparse_grad mmap""",
-    "there is one device": "device_ids output_device including_emulation check_device",
-    "all tensors are dense": "masked_grad masked check_layout",
+    "there is one device": "device_ids output_device check_device",
+    "all tensors are dense": "masked check_layout",
     "results are in order, which the parameter leaves open": "stable sorted",
     "a recording is made in one way, for one kind of activity": """
         use_python_export use_kineto experimental_config execution_trace_observer
@@ -48,24 +48,34 @@ SINGLE = {
     "mixed precision changes nothing here, and says so once": """
         autocast.__init__.cache_enabled GradScaler.__init__.device GradScaler.__init__.init_scale
         GradScaler.__init__.growth_factor GradScaler.__init__.backoff_factor
-        GradScaler.__init__.growth_interval custom_fwd.**_ custom_bwd.**_
-        is_autocast_available.device_type""",
+        GradScaler.__init__.growth_interval""",
+    "of plain values alone, which are SciPy's: an interpolant of traced ones does without": """
+        splint.full_output splrep.quiet splprep.w make_splprep.w make_interp_spline.check_finite
+        make_lsq_spline.check_finite BarycentricInterpolator.__init__.**options
+        barycentric_interpolate.**options CloughTocher2DInterpolator.__init__.points
+        CloughTocher2DInterpolator.__init__.values CloughTocher2DInterpolator.__init__.*args
+        CloughTocher2DInterpolator.__init__.**options CloughTocher2DInterpolator.__call__.*args
+        UnivariateSpline.__init__.check_finite UnivariateSpline.set_smoothing_factor.s
+        InterpolatedUnivariateSpline.__init__.check_finite
+        LSQUnivariateSpline.__init__.check_finite from_matrix.assume_valid""",
+    "nothing is run beside what is timed, registered or shaped": """
+        register_pytree_node.**_ Timer.__init__.global_setup MetaArray.astype.*_
+        MetaArray.astype.**__ MetaArray.copy.*_ MetaArray.view.*_""",
     "there is one device": """
-        pin_memory.device is_pinned.device memory_allocated.device max_memory_allocated.device
-        memory_reserved.device save_on_cpu.__init__.device_type DataParallel.__init__.dim
-        data_parallel.dim get_device_states.*args flags.*_ flags.**__ cuda.**_""",
+        pin_memory.device is_pinned.device save_on_cpu.__init__.device_type
+        DataParallel.__init__.dim data_parallel.dim get_device_states.*args cuda.**_""",
     "it says so, by a warning or in its docstring": """
         compile_model.**options profile.toggle_collection_dynamic.enabled
         profile.toggle_collection_dynamic.activities""",
     "an error comes in any case": """
-        fractional_max_pool2d.*args fractional_max_pool2d.**kwargs fractional_max_pool3d.*args
-        fractional_max_pool3d.**kwargs _Fractional.__init__.*args _Fractional.__init__.**kwargs
-        _student_pdf.allow_singular""",
+        _fractional_max_pool_nd.fractional_max_pool.*args
+        _fractional_max_pool_nd.fractional_max_pool.**kwargs _Fractional.__init__.*args
+        _Fractional.__init__.**kwargs _student_pdf.allow_singular _Refused.__init__.*args
+        _Refused.__init__.**kwargs _Refused.__call__.*args _Refused.__call__.**kwargs
+        _function.refused.*args _function.refused.**kwargs""",
     "PyTorch or SciPy ignores it too": """
-        max_pool1d_with_indices.return_indices max_pool2d_with_indices.return_indices
-        max_pool3d_with_indices.return_indices adaptive_max_pool1d_with_indices.return_indices
-        adaptive_max_pool2d_with_indices.return_indices
-        adaptive_max_pool3d_with_indices.return_indices Identity.__init__.*args
+        _max_pool_nd_with_indices.max_pool.return_indices
+        _adaptive_max_pool_nd_with_indices.adaptive_max_pool.return_indices Identity.__init__.*args
         Identity.__init__.**kwargs Function.__init__.*args Function.__init__.**kwargs
         boxcox.alpha boxcox.optimizer""",
     "no call is planned": "learned.*_call",
@@ -86,7 +96,8 @@ SINGLE = {
 # Methods and functions whose parameters their caller fixes: a protocol of ours, of PyTorch's, of
 # SciPy's or of Python's. Parameters by their functions.
 PROTOCOLS = """
-identity_vjp fallback_vjp.maker fallback_jvp.maker _Alias.find_spec ConstGraphNode.__init__
+identity_vjp fallback_vjp.maker fallback_jvp.maker Finder.find_spec select_backend
+ConstGraphNode.__init__
 wrap_if_boxes_inside Trees.batches Values.batches Items.batches _value _value_and_grad
 _product solve.find Constraint.part.of lbfgs.init lbfgs.update scale_by_rate.update
 clip_by_norm.clipped accumulate.update scale_by_adam.update scale_by_rms.update
@@ -113,6 +124,7 @@ SpectralNormLoadStateDictPreHook.__call__ WeightNorm.__call__ Adafactor._begin a
 Muon._begin Rprop._move SGD._begin get_ema_avg_fn.ema_update _tensor_of_dtype
 wrap_intdtype.make opaque _unknown Conditions.weakness_at Conditions.outputs Minimum.functions
 Squares.of_slopes _Leastsq.of_slopes _plain_parted
+_plain_rest shared _Undefined.forward
 """.split()
 
 

@@ -617,6 +617,7 @@ def test_the_document_of_the_walk_through(capsys):
         ("AvgPool2d(2)", (2, 3, 8, 8), ["avg_pool2d"]),
         ("AdaptiveAvgPool2d(1)", (2, 3, 8, 8), ["adaptive_avg_pool2d"]),
         ("AdaptiveMaxPool2d(1)", (2, 3, 8, 8), ["adaptive_max_pool2d"]),
+        ("Conv2d(3, 2, 2)", (2, 3, 8, 8), ["conv2d"]),
         ("ConvTranspose2d(3, 2, 2)", (2, 3, 8, 8), ["conv_transpose2d"]),
         ("LSTM(8, 2)", (5, 2, 8), ["lstm"]),
         ("GRU(8, 2)", (5, 2, 8), ["gru"]),

@@ -39,8 +39,10 @@ def _network_title(module: Any, *_: Any, **__: Any) -> str:
     return f"aten::{module.mode.lower()}"
 
 
-_POOLS = "max_pool{}d avg_pool{}d adaptive_max_pool{}d adaptive_avg_pool{}d conv_transpose{}d"
-_WORDS = [word.format(rank) for word in _POOLS.split() for rank in (1, 2, 3)]
+_OF_DIMENSIONS = (
+    "conv{}d conv_transpose{}d max_pool{}d avg_pool{}d adaptive_max_pool{}d adaptive_avg_pool{}d"
+)
+_WORDS = [word.format(rank) for word in _OF_DIMENSIONS.split() for rank in (1, 2, 3)]
 
 record_functions(_functional)
 record_modules(

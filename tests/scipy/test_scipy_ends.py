@@ -416,8 +416,18 @@ OUTER = {
 UNSEEN = {("beta", (1.0, 1.0)), ("fatiguelife", (29.0,))}
 
 
+# Laws of which this takes more than five seconds each.
+LONG = set("beta gausshyper gengamma genpareto ncf ncx2 rdist trapezoid triang".split())
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [getattr(each, "values", (each,))[0] for each in SHARED])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.scheduled] * (name in LONG))
+        for name in (getattr(each, "values", (each,))[0] for each in SHARED)
+    ],
+)
 def test_functions_of_a_law_at_the_ends_of_its_support(name):
     reference, ours = getattr(theirs, name), getattr(stats, name)
     for shapes in [SHAPES[name], *POWERS.get(name, [])]:

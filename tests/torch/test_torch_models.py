@@ -75,7 +75,7 @@ def test_the_documents_profile_of_resnet18(resnet):
     x = torch.randn((1, 3, 224, 224), requires_grad=True)
     model = resnet18()
     with torch.autograd.profiler.profile() as prof:
-        for _ in range(100):
+        for _ in range(10):
             y = model(x)
             y = torch.sum(y)
             y.backward()
@@ -84,8 +84,8 @@ def test_the_documents_profile_of_resnet18(resnet):
     assert "Self CPU %" in lines[1]
     assert "# of Calls" in lines[1]
     calls = {event.key: event.count for event in prof.key_averages()}
-    assert calls["aten::conv2d"] == 2000
-    assert calls["aten::sum"] >= 100
+    assert calls["aten::conv2d"] == 200
+    assert calls["aten::sum"] >= 10
 
 
 @pytest.mark.slow

@@ -641,6 +641,7 @@ def test_the_number_of_steps_is_the_least():
 
 
 @pytest.mark.slow
+@pytest.mark.scheduled
 def test_memory_and_gradient_of_ten_thousand_steps():
     x = np.linspace(0.1, 0.9, 20_000)
 

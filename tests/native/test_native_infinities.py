@@ -144,9 +144,8 @@ def test_numpy(name, transform):
     check(TRANSFORMS[transform](f), make, "numpy", by_program=name not in LIMITS)
 
 
-# A Hessian takes a limit for each of up to 15 rows.
-def calls_of(transform, usual):
-    return 4 if transform == "hessian" else usual
+# A limit for each of 15 rows.
+HEAVY = {(name, "hessian") for name in ("distances", "norms", "layers")}
 
 
 @pytest.mark.slow
@@ -155,7 +154,7 @@ def calls_of(transform, usual):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_all_of_numpy(name, backend, transform):
     f, make = FUNCTIONS[name]
-    count = calls_of(transform, 10)
+    count = 4 if (name, transform) in HEAVY else 12
     check(TRANSFORMS[transform](f), make, backend, count, by_program=name not in LIMITS)
 
 
@@ -176,7 +175,7 @@ def test_native(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_all_native(name, transform):
     f, make = FUNCTIONS[name]
-    count = calls_of(transform, 8)
+    count = 4 if (name, transform) in HEAVY else 12
     check(TRANSFORMS[transform](f), make, "llvm", count, by_program=name not in LIMITS)
 
 

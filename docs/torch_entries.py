@@ -17,6 +17,7 @@ from typing import Any
 import torch_reference as tables
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.errors import PycodeError
 from sphinx.pycode import ModuleAnalyzer
 
 LARGE = 60  # names on a page, above which a namespace is split by letters
@@ -162,9 +163,9 @@ def defined_in(_app, space: str | None, name: str) -> str | None:
         if module is None or not module.__name__.startswith("tapegrad."):
             return None
         first, last = lines_of(module.__name__, found)
-    except (TypeError, OSError, ValueError):
+        source(module.__name__)[1].setdefault(name, ("def", first, last))
+    except (TypeError, OSError, ValueError, PycodeError):  # of the last: a module of a table
         return None
-    source(module.__name__)[1].setdefault(name, ("def", first, last))
     return module.__name__
 
 
@@ -194,7 +195,10 @@ def lines_of(module: str, found: Any) -> tuple[int, int]:
 
 def source_of(_app, module: str) -> tuple[str, dict[str, tuple[str, int, int]]] | None:
     """Source of a module of the object layer for `[source]`."""
-    return source(module) if module.startswith("tapegrad.torch") else None
+    try:
+        return source(module) if module.startswith("tapegrad.torch") else None
+    except PycodeError:  # a module of a table
+        return None
 
 
 def setup(app) -> None:

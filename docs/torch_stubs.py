@@ -352,21 +352,55 @@ def absent_lines(space: str, names: list[str]) -> Iterator[str]:
 
     for name in names:
         row = FINDER.sections[space].rows[name]
-        if row.answer.startswith("from ."):
-            place, _, theirs = row.answer.removeprefix("from ").partition(" as ")
-            yield f"from tapegrad.torch{place.rstrip('.')} import {theirs or name} as {name}"
+        if row.answer == f"from {place_of(row.answer)}" and is_exported(row.answer, name):
+            yield f"from tapegrad.torch{place_of(row.answer).rstrip('.')} import {name} as {name}"
             continue
-        if row.answer == "absent" or name.startswith("_"):
+        if row.answer == "absent" or name.startswith("_") or name in ("Any", "NoReturn"):
             continue
-        kind = row.kind()
+        kind = GENERIC.get(row.kind(), plain(row.kind()))
         if row.parameters is None and not is_refused(row):
-            yield f"{name}: {plain(kind)}"
+            yield f"{name}: {kind}"
         elif name[0].isupper() and is_refused(row):
             yield f"class {name}:"
             yield "    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."
             yield "    def __getattr__(self, name: _str) -> Any: ..."
         else:
-            yield from wrapped(f"def {name}{row.parameters or '(*args, **kwargs)'} -> {kind}: ...")
+            parameters = annotated(row.parameters or "(*args, **kwargs)")
+            yield from wrapped(f"def {name}{parameters} -> {kind}: ...")
+
+
+# Types of answers, where the stub names what they hold.
+GENERIC = {"tuple": "tuple[Any, ...]", "list": "list[Any]", "dict": "dict[Any, Any]"}
+
+
+def place_of(answer: str) -> str:
+    """The module from which a row has its names under the same name; empty of another answer."""
+    place = answer.removeprefix("from ")
+    return place if place != answer and place[0] == "." and " " not in place else ""
+
+
+def is_exported(answer: str, name: str) -> bool:
+    """Whether type checkers find a name in the module of a row."""
+    from tapegrad.torch._absent import FINDER
+
+    space = place_of(answer).strip(".")
+    section = FINDER.sections.get(space)
+    if section is not None and (not section.extends or name in section.rows):
+        return not section.extends and name in section.rows and name[0] != "_"
+    module = importlib.import_module(f"tapegrad.torch.{space}".rstrip("."))
+    home = getattr(getattr(module, name, None), "__module__", "")
+    return name in getattr(module, "__all__", ()) or home == module.__name__
+
+
+def annotated(parameters: str) -> str:
+    """Parameters in parentheses, each of any type: `(fn: Any = None)` of `(fn=None)`."""
+    call = ast.parse(f"def f{parameters}: ...").body[0]
+    assert isinstance(call, ast.FunctionDef)
+    given = call.args
+    each = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+    for parameter in filter(None, each):
+        parameter.annotation = ast.Name("Any")
+    return f"({ast.unparse(given)})"
 
 
 def absent_stubs() -> Iterator[tuple[str, str]]:

@@ -152,6 +152,8 @@ def pair(word: str, values: Value, indices: Value) -> Any:
     tuple
         `torch.return_types.<word>(values, indices)`.
 
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.return_types.pair("max", torch.tensor(3.0), torch.tensor(1)).values
     tensor(3.)

@@ -7,4 +7,4 @@ from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
 engine: _str
-supported_engines: tuple
+supported_engines: tuple[Any, ...]

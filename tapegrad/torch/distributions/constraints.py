@@ -71,6 +71,8 @@ class _Dependent(Constraint):
     event_dim : int, optional
         How many of the last dimensions make one value, likewise.
 
+    Examples
+    --------
     >>> from tapegrad.torch.distributions import constraints
     >>> constraints.dependent(event_dim=1).event_dim
     1

@@ -6,5 +6,5 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-from tapegrad.torch import from_dlpack as from_dlpack
-def to_dlpack(x) -> Any: ...
+from_dlpack: Any
+def to_dlpack(x: Any) -> Any: ...

@@ -8,9 +8,10 @@ functions of each other, which series compute where a quotient would be 0 / 0.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation as PlainRotation
 from scipy.spatial.transform import Slerp as PlainSlerp
 from scipy.spatial.transform import _rotation_xp as functions
@@ -128,6 +129,25 @@ class Rotation(Mirrored, PlainRotation):
     _differentiable = ("_quat",)
     _copied = True
     _asking = ("__iter__",)
+
+    if TYPE_CHECKING:  # SciPy's methods, of which checkers know no types
+
+        @classmethod
+        def from_quat(cls, quat: Value, *, scalar_first: bool = False) -> Rotation: ...
+        @classmethod
+        def from_rotvec(cls, rotvec: Value, degrees: bool = False) -> Rotation: ...
+        @classmethod
+        def from_matrix(cls, matrix: Value, *, assume_valid: bool = False) -> Rotation: ...
+        @classmethod
+        def from_euler(cls, seq: str, angles: Value, degrees: bool = False) -> Rotation: ...
+        def as_quat(
+            self, canonical: bool = False, *, scalar_first: bool = False
+        ) -> NDArray[Any]: ...
+        def as_matrix(self) -> NDArray[Any]: ...
+        def as_rotvec(self, degrees: bool = False) -> NDArray[Any]: ...
+        def as_euler(self, seq: str, degrees: bool = False) -> NDArray[Any]: ...
+        def apply(self, vectors: Value, inverse: bool = False) -> NDArray[Any]: ...
+        def inv(self) -> Rotation: ...
 
     @staticmethod
     def _in_copy(theirs: Any) -> Any:

@@ -9,5 +9,5 @@ from typing import Any, NoReturn
 from tapegrad.torch.nn import BatchNorm1d as BatchNorm1d
 from tapegrad.torch.nn import BatchNorm2d as BatchNorm2d
 from tapegrad.torch.nn import BatchNorm3d as BatchNorm3d
-from tapegrad.torch.nn import SyncBatchNorm as SyncBatchNorm
+SyncBatchNorm: Any
 from tapegrad.torch.nn.normalization.modules import _BatchNorm as _BatchNorm

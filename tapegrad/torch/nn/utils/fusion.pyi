@@ -6,7 +6,7 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
-from tapegrad.torch.nn.utils import fuse_conv_bn_eval as fuse_conv_bn_eval
-from tapegrad.torch.nn.utils import fuse_conv_bn_weights as fuse_conv_bn_weights
-from tapegrad.torch.nn.utils import fuse_linear_bn_eval as fuse_linear_bn_eval
-from tapegrad.torch.nn.utils import fuse_linear_bn_weights as fuse_linear_bn_weights
+fuse_conv_bn_eval: Any
+fuse_conv_bn_weights: Any
+fuse_linear_bn_eval: Any
+fuse_linear_bn_weights: Any

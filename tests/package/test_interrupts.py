@@ -254,7 +254,7 @@ def test_a_strike_leaves_nothing_set(name, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_more_strikes_leave_nothing_set(name, kind):
-    _, failures = strikes(name, kind, 20 if name in DEAR else 60)
+    _, failures = strikes(name, kind, 60)
     assert not failures
 
 

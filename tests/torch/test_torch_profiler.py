@@ -618,6 +618,8 @@ def test_the_document_of_the_walk_through(capsys):
         ("AdaptiveAvgPool2d(1)", (2, 3, 8, 8), ["adaptive_avg_pool2d"]),
         ("AdaptiveMaxPool2d(1)", (2, 3, 8, 8), ["adaptive_max_pool2d"]),
         ("Conv2d(3, 2, 2)", (2, 3, 8, 8), ["conv2d"]),
+        ("Conv2d(3, 2, 2, padding=1, padding_mode='circular')", (2, 3, 8, 8), ["pad", "conv2d"]),
+        ("AvgPool1d(2)", (2, 3, 8), ["avg_pool1d"]),
         ("ConvTranspose2d(3, 2, 2)", (2, 3, 8, 8), ["conv_transpose2d"]),
         ("LSTM(8, 2)", (5, 2, 8), ["lstm"]),
         ("GRU(8, 2)", (5, 2, 8), ["gru"]),

@@ -116,6 +116,14 @@ def record_modules(labels: dict[type[Any], str | Callable[..., str]]) -> None:
     MODULES.update(labels)
 
 
+HOLDERS: list[type[Any]] = []
+
+
+def record_held(holder: type[Any]) -> None:
+    """Let a profile record the functions that a class or a subclass holds as static methods."""
+    HOLDERS.append(holder)
+
+
 # --- Operations ---------------------------------------------------------------------------------
 
 
@@ -249,7 +257,11 @@ def _functions_of(module: ModuleType) -> Iterator[str]:
 
 
 def _elsewhere(made: dict[int, Any], named: dict[tuple[ModuleType, str], Any]) -> Iterator[Place]:
-    """The modules, of this package and of the program, that have a function under a name."""
+    """The modules, of this package and of the program, and the classes that have a function."""
+    for kind in {kind: None for holder in HOLDERS for kind in _with_subclasses(holder)}:
+        for word, value in list(vars(kind).items()):
+            if type(value) is staticmethod and id(value.__func__) in made:
+                yield Place(kind, word, staticmethod(made[id(value.__func__)]))
     for module in list(sys.modules.values()):
         if type(module) is not ModuleType:
             continue
@@ -401,4 +413,11 @@ def places(watcher: Any) -> Iterator[Place]:
     yield from _modules(watcher)
 
 
-__all__ = ["label_of", "places", "record_functions", "record_methods", "record_modules"]
+__all__ = [
+    "label_of",
+    "places",
+    "record_functions",
+    "record_held",
+    "record_methods",
+    "record_modules",
+]

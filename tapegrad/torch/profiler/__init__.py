@@ -10,6 +10,7 @@ from typing import Any
 from tapegrad.torch import nn as _nn
 from tapegrad.torch.autograd._recorded import (
     record_functions,
+    record_held,
     record_methods,
     record_modules,
 )
@@ -30,27 +31,13 @@ def _title(method: str, optimizer: Any) -> str:
     return f"Optimizer.{method}#{type(optimizer).__name__}.{method}"
 
 
-def _class_name(word: str) -> str:
-    """MaxPool2d for max_pool2d."""
-    return "".join(part[:1].upper() + part[1:] for part in word.split("_"))
-
-
 def _network_title(module: Any, *_: Any, **__: Any) -> str:
     return f"aten::{module.mode.lower()}"
 
 
-_OF_DIMENSIONS = (
-    "conv{}d conv_transpose{}d max_pool{}d avg_pool{}d adaptive_max_pool{}d adaptive_avg_pool{}d"
-)
-_WORDS = [word.format(rank) for word in _OF_DIMENSIONS.split() for rank in (1, 2, 3)]
-
 record_functions(_functional)
-record_modules(
-    {
-        **{getattr(_nn, _class_name(word)): f"aten::{word}" for word in _WORDS},
-        **dict.fromkeys((_nn.RNN, _nn.GRU, _nn.LSTM), _network_title),
-    }
-)
+record_held(_nn.Module)
+record_modules(dict.fromkeys((_nn.RNN, _nn.GRU, _nn.LSTM), _network_title))
 record_methods(_Optimizer, ("step", "zero_grad"), _title)
 
 __all__ = [

@@ -57,8 +57,8 @@ NAMES = """\
 <!-- Written by docs/torch_reference.py: change that, not this. -->
 
 Which of the public names of PyTorch {version} are there. A name that is not there is an
-AttributeError that says so, or can be imported, and says so when it is called. What is left out by
-intent: other devices, quantised, sparse and nested tensors, compilers and their intermediate
+AttributeError that says so, or can be imported, and says so when it is called. Left out by
+intent are other devices, quantised, sparse and nested tensors, compilers and their intermediate
 forms, distributed training, and storages by type.
 
 | namespace | of PyTorch's names | are there |

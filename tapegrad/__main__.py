@@ -249,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _reader_left() -> int:
     """The exit status where nobody reads what is printed any more, as in `| head -1`."""
-    # What is still buffered goes nowhere, as Python flushes once more when it ends.
+    # Buffered output goes nowhere, as Python flushes once more when it ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 128 + 13  # of a program that SIGPIPE ended
 

@@ -1,6 +1,6 @@
 """Settings at the top of scripts that do something, or are checked: threads, determinism, loops.
 
-What does nothing stands in `_absent/table.py`. Must not know tensors.
+Settings that do nothing stand in `_absent/table.py`. Must not know tensors.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Any
     cond_fn : callable
         The condition, of all values that are carried.
     body_fn : callable
-        What makes the next values of them, as a tuple.
+        The function that makes the next values of them, as a tuple.
     carried_inputs : sequence
         The first values.
 

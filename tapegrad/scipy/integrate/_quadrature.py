@@ -289,7 +289,7 @@ def _routine_of_slopes(options: dict[str, Any]) -> Function:
 
     quad_vec has one adaptive mesh for all elements, and calls the function for three times as many
     nodes as quad does where that is smooth. At a singularity it gives up, where quad finds the
-    limit of its sums. What quad does not vouch for is NaN.
+    limit of its sums. A slope that quad does not vouch for is NaN.
     """
     tolerances = {name: options[name] for name in _TOLERANCES if options.get(name) is not None}
     vectorised = options.get("weight") is None

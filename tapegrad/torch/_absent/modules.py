@@ -29,7 +29,7 @@ _PARAMETER = re.compile(r"^(\**\w+)(?:=(.+))?$")
 
 
 class Row(NamedTuple):
-    """What is said of a name."""
+    """The columns of the table for a name."""
 
     answer: str  # an expression, `raise ...`, `refused` or `from` a module
     parameters: str | None  # in parentheses; None of what is not called
@@ -261,7 +261,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return {name for name in rows if rows[name].answer == "absent"}
 
     def made(self, space: str, name: str) -> Any:
-        """What a name of a module is; AttributeError for one that it has not."""
+        """The object of a name of a module; AttributeError for one that it has not."""
         inner = f"{space}.{name}".lstrip(".")
         section = self.sections.get(space, _EMPTY)
         if name in section.rows and section.rows[name].answer != "absent":

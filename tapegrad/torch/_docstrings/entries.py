@@ -80,7 +80,7 @@ lower_bound : number or Tensor
 probs : Tensor or float
     Probabilities, from 0 to 1.
 scale : Tensor or float
-    What draws are multiplied by, positive.
+    The factor of draws, positive.
 temperature : Tensor or float
     Positive.
 upper_bound : number or Tensor
@@ -158,7 +158,7 @@ dim : int
 dim_feedforward : int
     The size between the two linear layers.
 divisor_override : int
-    What the sums are divided by, in place of the number of elements.
+    The divisor of the sums, in place of the number of elements.
 dropout : float
     The probability of dropout while training.
 dtype : dtype
@@ -180,7 +180,7 @@ hidden_size : int
 ignore_index : int
     A class whose elements do not count.
 importance_scores : Tensor
-    What to choose by in place of the parameter, of its shape.
+    The numbers to choose by in place of the parameter, of its shape.
 in_channels : int
     The channels of inputs.
 indices : Tensor
@@ -270,9 +270,9 @@ swap : bool
 t : Tensor
     The tensor.
 target : Tensor
-    What they are compared with. Another shape broadcasts, with a warning.
+    The values to compare with. Another shape broadcasts, with a warning.
 tensor : Tensor
-    What is filled, in place and without history.
+    The tensor to fill, in place and without history.
 track_running_stats : bool
     Keep running statistics, by which inputs are normalized in evaluation.
 training : bool
@@ -304,7 +304,7 @@ key_padding_mask : Tensor
 need_weights : bool
     Return also the weights of the keys.
 norm : Module
-    What the result is normalized by.
+    The layer that normalizes the result.
 num_layers : int
     How many copies of the layer.
 """,
@@ -358,7 +358,7 @@ freeze : bool
 include_last_offset : bool
     Whether offsets end with the end of the last bag.
 mode : {"mean", "sum", "max"}
-    What becomes of the rows of a bag.
+    How the rows of a bag become one.
 num_embeddings : int
     The number of rows.
 padding_idx : int
@@ -396,7 +396,7 @@ p : float
 positive : Tensor
     Vectors that should be near to them; the shapes broadcast.
 reduction : {"mean", "sum", "none"}
-    What is returned: the mean of the losses, their sum, or each of them.
+    Whether to return the mean of the losses, their sum, or each of them.
 weight : Tensor
     A factor for each class; the mean is then divided by the sum of the factors.
 zero_infinity : bool
@@ -408,7 +408,7 @@ zero_infinity : bool
 -> Self : Module
     Itself.
 hook : callable
-    What is called; it may return other gradients for the inputs.
+    The function to call; it may return other gradients for the inputs.
 module : Module or None
     The module, or None in the place of one.
 name : str
@@ -420,7 +420,7 @@ target : str
 """,
     "nn.module.global_hooks": """
 hook : callable
-    What is called.
+    The function to call.
 """,
     "nn.native": """
 -> Any : Tensor
@@ -428,7 +428,7 @@ hook : callable
 bias : Tensor or None
     The terms.
 input : Tensor
-    What is normalized.
+    The values to normalize.
 momentum : float
     How far they move.
 training : bool
@@ -528,7 +528,7 @@ bn : Module
 bn_b : Tensor or None
     Its bias.
 bn_eps : float
-    What is added to that.
+    The term that is added to that.
 bn_rm : Tensor
     The running mean.
 bn_rv : Tensor
@@ -574,7 +574,7 @@ fused : bool
 gamma : float
     The factor.
 hook : callable
-    What is called.
+    The function to call.
 last_epoch : int
     The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
     loaded state.
@@ -589,7 +589,7 @@ params : iterable
 prepend : bool
     Call it before the other hooks of this kind.
 state_dict : dict
-    What `state_dict` returned.
+    The result of `state_dict`.
 weight_decay : float
     This times a parameter is added to its gradient.
 """,

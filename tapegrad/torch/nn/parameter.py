@@ -99,7 +99,7 @@ def _restored(
 class Buffer(Tensor, metaclass=_Marked):
     """A tensor that becomes a buffer of a module when it becomes its attribute.
 
-    What is made is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
+    It is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class TreeSpec:
 
     @property
     def context(self) -> Any:
-        """What the container keeps beside its children: the keys of a dict, as a list."""
+        """The data of a container beside its children: the keys of a dict, as a list."""
         aux = self._structure.aux
         return list(aux) if isinstance(aux, tuple) else aux
 

@@ -40,7 +40,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 class _TaskSpec(NamedTuple):
-    """What was timed, in words."""
+    """The words for a measurement: its statement, setup and labels."""
 
     stmt: str
     setup: str
@@ -68,7 +68,7 @@ class Measurement:
     raw_times : list of float
         The seconds that all of these took.
     task_spec : _TaskSpec
-        What was timed.
+        The words for what was timed.
     metadata : dict, optional
         Noted.
 
@@ -190,7 +190,7 @@ class Timer:
     stmt : str, default 'pass'
         The statement.
     setup : str, default 'pass'
-        What runs before it, once for each time that is taken.
+        The code to run before it, once for each time that is taken.
     global_setup : str, default ''
         PyTorch's parameter, for C++.
     timer : callable, optional
@@ -198,7 +198,7 @@ class Timer:
     globals : dict, optional
         The names that the statement uses.
     label : str, optional
-        What is measured.
+        A name for the measurement.
     sub_label : str, optional
         Which way of it.
     description : str, optional

@@ -152,7 +152,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     Parameters
     ----------
     other : Tensor
-        What was loaded.
+        The tensor that was loaded.
     assign : bool, default False
         Whether the parameter becomes `other`, instead of getting its elements.
 

@@ -42,7 +42,7 @@ class _Block(Module):
     Parameters
     ----------
     activation : {"relu", "gelu"} or callable, default relu
-        What stands between the two linear layers.
+        The function between the two linear layers.
 
     Raises
     ------
@@ -322,7 +322,7 @@ class Transformer(Module):
     num_decoder_layers : int, default 6
         How many layers the decoder has.
     activation : {"relu", "gelu"} or callable, default relu
-        What stands between the two linear layers.
+        The function between the two linear layers.
     custom_encoder : Module, optional
         An encoder in place of the usual one.
     custom_decoder : Module, optional

@@ -166,7 +166,7 @@ class _Conv(_ConvNd):
         How many elements are put before and after each axis; "valid" for none, "same" for as many
         as keep the sizes.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        What is put there.
+        The elements that are put there.
 
     Raises
     ------

@@ -114,8 +114,8 @@ class KLDivLoss(_Loss):
     Parameters
     ----------
     reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
-        What is returned: the mean over all elements, with a warning, their sum, each of them, or
-        the sum over the number of examples, which is the divergence.
+        The result: the mean over all elements, with a warning, their sum, each of them, or the
+        sum over the number of examples, which is the divergence.
     log_target : bool, default False
         Whether targets hold logarithms.
 
@@ -585,7 +585,7 @@ class CTCLoss(_Loss):
     Parameters
     ----------
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, each divided by the length of its target; their
+        The result: the mean of the losses, each divided by the length of its target; their
         sum; or each of them.
 
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -305,6 +307,22 @@ def test_single_precision_stays():
                 slope = grad(lambda *args, f=f: np.sum(f(*args)), i)(*args)
                 assert slope.dtype == np.float32
                 assert f(*args).dtype == np.float32
+
+
+def test_a_group_delay_at_a_zero_of_the_filter_has_no_slope():
+    b, a = plain.butter(2, [0.2, 0.5], "band")
+
+    def delays(b):
+        return ss.group_delay((b, a), 3)[1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's and NumPy's: that is the case
+        value, slope = jvp(delays, (b,), (b * np.arange(5.0),))
+        np.testing.assert_allclose(value, plain.group_delay((b, a), 3)[1])
+        step = 1e-6 * b * np.arange(5.0)
+        difference = (delays(b + step) - delays(b - step)) / 2e-6
+    assert np.isnan(slope[0])
+    np.testing.assert_allclose(slope[1:], difference[1:], rtol=1e-6)
 
 
 def test_examples_of_a_vmap_are_filtered():

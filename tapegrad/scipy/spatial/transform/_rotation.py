@@ -16,14 +16,12 @@ from scipy.spatial.transform import Rotation as PlainRotation
 from scipy.spatial.transform import Slerp as PlainSlerp
 from scipy.spatial.transform import _rotation_xp as functions
 
-from tapegrad import stop_gradient
-from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
-from tapegrad._transforms.primitives import primitive
 from tapegrad.scipy._copies import in_place_of, module_copy, own_copy
 from tapegrad.scipy._mirrored import Mirrored, as_ours, asked
+from tapegrad.scipy._undetermined import without_derivative
 from tapegrad.scipy.linalg import polar
 
 _CLASS, _FUNCTIONS = (f"scipy.spatial.transform._rotation{end}" for end in ("", "_xp"))
@@ -100,22 +98,13 @@ def pow(quat: Value, n: Value) -> Any:  # noqa: A001
     return from_rotvec(as_rotvec(quat) * n)
 
 
-@primitive
-def _undetermined(x: Value) -> Any:
-    return np.zeros(np.shape(x))
-
-
-elementwise(_undetermined, lambda _out, x: np.full_like(x, np.nan))
-
-
 @in_place_of(_FUNCTIONS)
 def _get_angles(*args: Any) -> Any:
     """SciPy's angles, with no derivatives in a gimbal lock, where SciPy sets one to zero."""
     cosine, sine = (np.hypot(*map(untraced, pair)) for pair in (args[4:6], args[6:8]))
     angles = own_copy(functions._get_angles)(*args)
     locked = np.expand_dims(np.minimum(cosine, sine) <= 0.5e-7, -1)
-    still = stop_gradient(angles) + _undetermined(np.expand_dims(args[4], -1))
-    return np.where(locked, still, angles)
+    return np.where(locked, without_derivative(angles, np.expand_dims(args[4], -1)), angles)
 
 
 class Rotation(Mirrored, PlainRotation):

@@ -44,8 +44,11 @@ MESHGRID_IS_TUPLE = INSTALLED >= (2, 5)  # also for sparse=True with copy=False:
 HAS_UFUNC_OF_PARTS = INSTALLED >= (2, 5)  # np._core.umath.real and imag
 EIGVALS_STAY_COMPLEX = INSTALLED >= (2, 5)  # np.linalg.eig, eigvals: real where all were before
 
-# Functions that NumPy has deprecated: np.in1d goes in 2.4, np.fix after 2.5.
-EXPIRING = [name for name in ("fix", "in1d") if hasattr(np, name)]
+# Functions that NumPy has deprecated: np.in1d goes in 2.4, np.fix after 2.5. A program may have
+# set such a name to another function of NumPy's, which has its own rule.
+EXPIRING = [
+    name for name in ("fix", "in1d") if getattr(getattr(np, name, None), "__name__", "") == name
+]
 
 # Keywords that NumPy takes with a warning, and traced calls do not, with what to do instead.
 # Where the default may be written out (bias, ddof, interpolation) the rules refuse other values

@@ -575,18 +575,16 @@ _ASKERS = ("dask.array.chunk_types", "mpmath.", "scipy.sparse.", "xarray.")
 _LIBRARIES = ("scipy.sparse", "xarray", "dask.array", "mpmath")
 _ON_BEHALF = ("isscalar", "__instancecheck__")  # functions that ask for their caller
 _modules = sys.modules
-# Libraries that ask for the class of another library's arrays, by the start of their modules'
-# names, with that class.
-_SHOWN: dict[str, type] = {}
+# The class of another library's arrays for the code of a module that asks for it, by its name.
+_shown_in: list[Callable[[str], type | None]] = []
 # The answer to a function that asks, by the id of its code, which is kept as well: a class, True
 # for the type of the value, None for what programs are shown.
 _asking: dict[int, tuple[type | bool | None, Any]] = {}
 
 
-def show_as(libraries: dict[str, type]) -> None:
-    """Set what code of these libraries is shown as the `__class__` of any value in a trace."""
-    _SHOWN.clear()
-    _SHOWN.update(libraries)
+def show_as(shown: Callable[[str], type | None] | None) -> None:
+    """Set what the code of a module is shown as the `__class__` of any value in a trace."""
+    _shown_in[:] = () if shown is None else (shown,)
     _asking.clear()
 
 
@@ -596,7 +594,7 @@ def class_for_holder(kind: type) -> type | None:
     It is the type of the value, `kind`, or the class of another library's arrays. To be called by
     `__class__` itself, which each isinstance asks: lookups alone where none of them is imported.
     """
-    if not _SHOWN:
+    if not _shown_in:
         for library in _LIBRARIES:
             if library in _modules:
                 break
@@ -623,7 +621,7 @@ def _shown_to(name: str) -> type | bool | None:
     """View of a value for the code of a module: see `_asking`."""
     if name.startswith(_ASKERS):
         return True
-    return next((kind for start, kind in _SHOWN.items() if name.startswith(start)), None)
+    return _shown_in[0](name) if _shown_in else None
 
 
 _ASK_ABOUT_NUMBERS = frozenset(("isscalar", "isdense"))

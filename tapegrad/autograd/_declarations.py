@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapegrad._errors import MissingRuleError, name_of
-from tapegrad._warning import warn
+from tapegrad._warning import outside, warn
 from tapegrad.autograd._calls import primitive_jvps, primitive_vjps
 from tapegrad.autograd._derivatives import fallback_jvp, fallback_vjp
 from tapegrad.autograd._nodes import subval
@@ -30,34 +30,40 @@ def _own(fun: Function) -> Function:
 
     A function of NumPy or SciPy that gets a rule of the program's is replaced in the namespaces
     by a primitive, whose other derivative stays tapegrad's. Operators, methods, and references
-    taken before keep tapegrad's rule, so a program that overrides one is warned.
+    taken before keep tapegrad's rule, so a package that overrides one is warned, once.
     """
     if hasattr(fun, "_is_autograd_primitive") or not callable(fun):
         return fun
     found = OVERRIDES.get(fun)
     if found is not None:
         return found
-    made = primitive_(fun)
+    made: Any = primitive_(fun)
     namespaces = [
         module
         for name, module in list(sys.modules.items())
         if name.startswith("tapegrad.autograd.") and module is not None
     ]
+    told = {own.declared_in for own in OVERRIDES.values()}
+    program = outside(sys._getframe(1))
+    package = "" if program is None else program.f_globals.get("__name__", "").partition(".")[0]
+    made.declared_in = package
     OVERRIDES[fun] = made
     for module in namespaces:
         for name, value in list(vars(module).items()):
             if value is fun and not name.startswith("_"):
                 setattr(module, name, made)
-    warn(
-        f"{name_of(fun)}: the derivative declared here holds for calls through "
-        "tapegrad.autograd's namespaces from now on. Operators and methods of arrays keep "
-        "tapegrad's own. Decorate a function of your own with primitive to be sure."
-    )
+    if package not in told:
+        warn(
+            f"{name_of(fun)}: the derivative declared here holds for calls through "
+            "tapegrad.autograd's namespaces from now on, and so do others that this package "
+            "declares for functions of NumPy or SciPy. Operators and methods of arrays keep "
+            "tapegrad's own. Decorate a function of your own with primitive to be sure."
+        )
     return made
 
 
 # By the function of NumPy or SciPy, the primitive with a program's own rule.
-OVERRIDES: dict[Any, Function] = {}
+OVERRIDES: dict[Any, Any] = {}
 
 
 def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:

@@ -24,6 +24,7 @@ from tapegrad.autograd._boxes import (
     base_array,
     has_own_box,
     isbox,
+    notrace_primitives,
     trace,
 )
 from tapegrad.autograd._calls import primitive_jvps, primitive_vjps
@@ -317,6 +318,20 @@ def backward_pass(g: Any, end_node: Any) -> Any:
     return bar
 
 
+# Functions of NumPy whose derivative is zero wherever it exists: results are not traced.
+nograd_functions = [
+    np.floor, np.ceil, np.round, np.rint, np.around, np.trunc, np.all, np.any, np.argmax,
+    np.argmin, np.argpartition, np.argsort, np.argwhere, np.nonzero, np.flatnonzero,
+    np.count_nonzero, np.searchsorted, np.sign, np.ndim, np.shape, np.floor_divide,
+    np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.isfinite, np.isinf, np.isnan,
+    np.isneginf, np.isposinf, np.allclose, np.isclose, np.array_equal, np.array_equiv, np.greater,
+    np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.iscomplexobj,
+    np.iscomplex, np.size, np.isscalar, np.isreal, np.zeros_like, np.ones_like, np.empty_like,
+    np.full_like, np.result_type,
+]  # fmt: skip
+for _kind in (VJPNode, JVPNode):
+    notrace_primitives[_kind].update(nograd_functions)
+
 __all__ = [
     "JVPNode",
     "VJPNode",
@@ -326,5 +341,6 @@ __all__ = [
     "fallback_vjp",
     "make_jvp",
     "make_vjp",
+    "nograd_functions",
     "pull_back",
 ]

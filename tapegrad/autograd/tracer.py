@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.rule import rule_of
-from tapegrad._core.values import PYTHON_NUMBERS, Traced, in_trace, is_mapped, level_of
+from tapegrad._core.values import PYTHON_NUMBERS, Traced, in_trace, is_mapped
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten
 from tapegrad.autograd._boxes import (
     Box,
     Node,
+    Place,
     TraceStack,
     call_boxed,
     getval,
@@ -129,11 +130,11 @@ def find_top_boxed_args(args: Any) -> tuple[list[tuple[int, Any]], float, Any, b
     ([], -1, None, False)
     """
     boxed = [(i, arg) for i, arg in enumerate(args) if isbox(arg)]
-    levels = [getattr(arg, "_trace", None) or level_of(arg) for _, arg in boxed]
+    levels = [arg._trace for _, arg in boxed]
     top = max(levels, default=-1)
     found = [pair for pair, level in zip(boxed, levels, strict=True) if level == top]
-    node = getattr(found[0][1], "_node", None) if found else None
-    return found, top, None if node is None else type(node), False
+    kind = type(found[0][1]._node) if found else Place
+    return found, top, None if kind is Place else kind, False
 
 
 _PLAIN = frozenset({*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None)})

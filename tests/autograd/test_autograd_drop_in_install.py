@@ -73,16 +73,22 @@ def test_a_module_does_not_take_the_place_of_its_function(before):
     """)
 
 
-def test_pennylane_finds_boxes_where_it_asks_by_class():
-    """It takes a value for autograd's by the module of its class, and a box for no ndarray."""
+def test_packages_that_know_boxes_find_them():
+    """They ask for the module of a value's class, or for ndarray to tell arrays from boxes."""
     run("""
+        import sys, types
         import numpy as np
         import tapegrad.autograd
         from tapegrad.autograd import grad
         tapegrad.autograd.install()
 
+        import autograd.numpy as anp
+        import autograd.tracer
+        assert {"exp", "array", "linalg", "random"} <= vars(anp).keys()
+        sys.modules["plugin.values"] = types.ModuleType("plugin.values")
+        sys.modules["plugin.values"].plain = autograd.tracer.getval
         asked = {}
-        for name in ("pennylane.math", "autoray.autoray", "lifelines.fitters"):
+        for name in ("pennylane.math", "autoray.autoray", "lifelines.fitters", "plugin.arrays"):
             scope = {"__name__": name, "np": np}
             exec("def ask(x): return x.__class__.__module__, isinstance(x, np.ndarray)", scope)
             asked[name] = scope["ask"]
@@ -91,6 +97,7 @@ def test_pennylane_finds_boxes_where_it_asks_by_class():
             shown = {name: ask(x) for name, ask in asked.items()}
             assert shown["pennylane.math"] == ("autograd.numpy.numpy_boxes", False)
             assert shown["autoray.autoray"] == ("autograd.numpy.numpy_boxes", False)
+            assert shown["plugin.arrays"] == ("autograd.numpy.numpy_boxes", False)
             assert shown["lifelines.fitters"] == ("numpy", True)
             assert isinstance(x, np.ndarray)
             return np.sum(x * x)
@@ -105,7 +112,6 @@ def test_pennylane_finds_boxes_where_it_asks_by_class():
         assert grad(g)(np.ones(2)).tolist() == [2, 2]
 
         import inspect
-        import tapegrad.autograd.numpy as anp
         assert "norm" in vars(anp.linalg) and "fft" in vars(anp.fft) and "rand" in vars(anp.random)
         assert "__getattr__" not in {*vars(anp), *vars(anp.linalg)}
         assert list(inspect.signature(grad).parameters)[:2] == ["fun", "argnum"]
@@ -144,6 +150,16 @@ def test_the_installed_autograd_comes_back():
         assert autograd is not tapegrad.autograd
         assert autograd.numpy is not tapegrad.autograd.numpy
         assert autograd.grad(autograd.numpy.sin)(0.0) == 1.0
+    """)
+
+
+def test_names_that_others_have_put_into_numpy():
+    run("""
+        import numpy as np
+        np.in1d, np.product, np.fix = np.isin, np.prod, np.trunc
+        import tapegrad
+        f = lambda x: np.product(x) + np.fix(x[0]) + np.sum(x[np.in1d(x, [1.0])])
+        assert tapegrad.grad(f)(np.array([1.0, 2.0])).tolist() == [3, 1]
     """)
 
 

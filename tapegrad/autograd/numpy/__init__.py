@@ -26,6 +26,7 @@ from tapegrad.autograd.numpy import numpy_wrapper
 if TYPE_CHECKING:  # the names and types are NumPy's
     from numpy import *  # noqa: F403
 else:
+    from tapegrad.autograd.numpy.numpy_wrapper import array as array
     from tapegrad.autograd.numpy.numpy_wrapper import where as where
 
     custom_where = where

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.autograd._derivatives import nograd_functions
 from tapegrad.autograd._spaces import SparseObject, vspace
 from tapegrad.autograd.numpy.numpy_wrapper import metadata
 
@@ -246,17 +247,6 @@ def untake(x: Any, idx: Any, vs: Any) -> SparseObject:
 
     return SparseObject(vspace(x) if vs is None else vs, mut_add)
 
-
-# Functions of NumPy whose derivative is zero wherever it exists.
-nograd_functions = [
-    np.floor, np.ceil, np.round, np.rint, np.around, np.trunc, np.all, np.any, np.argmax,
-    np.argmin, np.argpartition, np.argsort, np.argwhere, np.nonzero, np.flatnonzero,
-    np.count_nonzero, np.searchsorted, np.sign, np.ndim, np.shape, np.floor_divide,
-    np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.isfinite, np.isinf, np.isnan,
-    np.isneginf, np.isposinf, np.allclose, np.isclose, np.array_equal, np.array_equiv, np.greater,
-    np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.iscomplexobj,
-    np.iscomplex, np.size, np.isscalar, np.isreal, np.zeros_like, np.ones_like, np.result_type,
-]  # fmt: skip
 
 __all__ = [
     "balanced_eq",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from tapegrad._core.rule import rule_of
 from tapegrad._core.values import in_trace, is_array
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten
-from tapegrad.autograd._boxes import getval
+from tapegrad.autograd._boxes import call_boxed, getval, holds_box
 from tapegrad.autograd._declarations import OVERRIDES
 from tapegrad.autograd.tracer import primitive
 
@@ -114,6 +115,14 @@ def _is_array(leaf: Any) -> bool:
     return in_trace(leaf) or is_array(leaf)
 
 
+@functools.wraps(np.array)
+def array(object: Any, *args: Any, **kwargs: Any) -> Any:
+    """As `numpy.array`, of boxes too."""
+    if type(object) in (list, tuple) and holds_box(object):
+        return call_boxed(_namespace.array, (object, *args), kwargs)
+    return _namespace.array(object, *args, **kwargs)
+
+
 def concatenate_args(axis: int, *args: Any) -> Any:
     """The arrays joined along an axis, `np.concatenate(args, axis)`.
 
@@ -159,7 +168,7 @@ def array_from_args(array_args: Sequence[Any], array_kwargs: dict[str, Any], *ar
     >>> array_from_args((), {"dtype": float}, 1, 2)
     array([1., 2.])
     """
-    return _namespace.array(args, *array_args, **array_kwargs)
+    return array(args, *array_args, **array_kwargs)
 
 
 def wrap_if_boxes_inside(raw_array: Any, slow_op_name: str | None = None) -> Any:
@@ -184,7 +193,7 @@ def wrap_if_boxes_inside(raw_array: Any, slow_op_name: str | None = None) -> Any
     """
     if not is_array(raw_array) or raw_array.dtype != object:
         return raw_array
-    return _namespace.array(list(raw_array.ravel())).reshape(raw_array.shape)
+    return array(list(raw_array.ravel())).reshape(raw_array.shape)
 
 
 def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -334,6 +343,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "array",
     "array_from_args",
     "concatenate_args",
     "make_diagonal",

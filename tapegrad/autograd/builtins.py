@@ -11,6 +11,7 @@ import builtins
 from typing import Any
 
 from tapegrad.autograd._boxes import DictBox, SequenceBox, getval
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd._spaces import (
     ContainerVSpace,
     DictVSpace,
@@ -225,6 +226,8 @@ def make_sequence(seq_type: Any, *args: Any) -> Any:
     """
     return seq_type(args)
 
+
+complete(__name__)
 
 __all__ = [
     "ContainerVSpace",

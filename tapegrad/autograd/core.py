@@ -10,6 +10,7 @@ from typing import Any
 
 from tapegrad.autograd._boxes import Box, Node, getval, isbox, new_box, trace
 from tapegrad.autograd._calls import primitive_jvps, primitive_vjps
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd._declarations import (
     OVERRIDES,
     def_linear,
@@ -48,6 +49,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("tapegrad.autograd._spaces"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+complete(__name__)
 
 __all__ = [
     "OVERRIDES",

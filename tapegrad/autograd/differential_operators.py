@@ -25,6 +25,7 @@ from tapegrad._transforms.room import written
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
 from tapegrad.autograd._boxes import INDEPENDENT
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd._derivatives import as_floats, pull_back
 from tapegrad.autograd._derivatives import make_jvp as make_jvp_of_one
 from tapegrad.autograd._derivatives import make_vjp as make_vjp_of_one
@@ -691,6 +692,8 @@ def multigrad_dict(fun: Function) -> Function:
 
     return gradients
 
+
+complete(__name__)
 
 __all__ = [
     "checkpoint",

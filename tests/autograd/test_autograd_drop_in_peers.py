@@ -31,10 +31,10 @@ MODULES = """
 RULES = ("grad", "vjp", "jvp", "adjoint")
 # The parts of these rules, texts of warnings, and classes behind objects.
 PARTS = """
-    DictMeta ListMeta TupleMeta add2d c_class check_even_shape check_no_repeated_axes
+    DictMeta ListMeta TupleMeta c_class check_even_shape check_no_repeated_axes
     compute_conv_size deprecated_defvjp_message deprecation_msg einsum_tensordot flipped_idxs
     get_fft2_args get_fft_args get_fftn_args inv_root_pi make_rfft_factors method_name parse_axes
-    r_class reverse_axis root_pi truncate_pad unpermuter wrapped_reshape
+    r_class root_pi truncate_pad
     """.split()
 PARTS += "beta digamma gamma generalized_outer_product psi solve".split()  # within scipy.stats
 
@@ -228,3 +228,89 @@ def test_vspaces_have_the_same_sizes():
 def test_by_name():
     assert hips_grad_named(lambda a, b: a * b, "b")(2.0, 3.0) == 2.0
     assert ours.grad_named(lambda a, b: a * b, "b")(2.0, 3.0) == 2.0
+
+
+M, N = np.arange(6.0).reshape(2, 3) + 0.5, np.linspace(-1.0, 1.0, 12).reshape(3, 4)
+T3, SQUARE = np.linspace(0.1, 2.0, 24).reshape(2, 3, 4), np.array([[3.0, 1.0], [1.0, 2.0]])
+
+# The functions that make rules: the name, and the arguments but for the answer and the cotangent.
+MAKERS = [
+    ("grad_np_sum", np.sum, (M,), {"axis": 1}),
+    ("grad_np_mean", np.mean, (M,), {"axis": 0, "keepdims": True}),
+    ("grad_np_prod", np.prod, (M,), {}),
+    ("grad_np_var", np.var, (M,), {"axis": 1}),
+    ("grad_np_std", np.std, (M,), {"ddof": 1}),
+    ("grad_np_cumsum", np.cumsum, (M[0],), {}),
+    ("grad_chooser", np.max, (M,), {"axis": 1}),
+    ("grad_chooser", np.min, (M,), {"axis": 0, "keepdims": True}),
+    ("grad_transpose", np.transpose, (T3, (1, 2, 0)), {}),
+    ("grad_repeat", np.repeat, (M, 2), {"axis": 1}),
+    ("grad_tile", np.tile, (M, (2, 1)), {}),
+    ("grad_diff", np.diff, (M,), {}),
+    ("grad_rollaxis", np.rollaxis, (T3, 2), {}),
+    ("grad_broadcast_to", np.broadcast_to, (M[:1], (4, 3)), {}),
+    ("grad_sort", np.sort, (M[0][::-1],), {}),
+    ("pad_vjp", np.pad, (M, 1, "constant"), {}),
+    ("grad_reshape_list", np.atleast_1d, (2.0,), {}),
+    *((f"{f.__name__}_vjp_{i}", f, (M, N), {}) for f in (np.dot, np.matmul) for i in (0, 1)),
+    *((f"tensordot_vjp_{i}", np.tensordot, (T3, N), {"axes": ([1, 2], [0, 1])}) for i in (0, 1)),
+    *((f"tensordot_vjp_{i}", np.tensordot, (M, N), {"axes": 1}) for i in (0, 1)),
+    *((f"tensordot_vjp_{i}", np.tensordot, (T3, N), {"axes": ([2, 1], [1, 0])}) for i in (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("name", "function", "args", "kwargs"), MAKERS)
+def test_makers_of_rules(name, function, args, kwargs):
+    ans = np.asarray(function(*args, **kwargs))
+    g = np.linspace(1.0, 2.0, ans.size).reshape(ans.shape)
+    pulled = []
+    for library in ("autograd", "tapegrad.autograd"):
+        module = importlib.import_module(f"{library}.numpy.numpy_vjps")
+        pulled.append(getattr(module, name)(ans, *args, **kwargs)(g))
+    same(*pulled, name)
+
+
+def test_adjoints_of_products():
+    found = []
+    for library in ("autograd", "tapegrad.autograd"):
+        vjps = importlib.import_module(f"{library}.numpy.numpy_vjps")
+        meta = importlib.import_module(f"{library}.numpy.numpy_wrapper").metadata
+        of = {}
+        for a, b in [(M, N), (M[0], N), (M, N[:, 0]), (M[0], N[:, 0]), (T3, N.T), (2.0, N)]:
+            g, metas = np.ones_like(np.dot(a, b)), (meta(a), meta(b))
+            key = (np.ndim(a), np.ndim(b))
+            of["dot", 0, key] = vjps.dot_adjoint_0(b, g, *metas)
+            of["dot", 1, key] = vjps.dot_adjoint_1(a, g, *metas)
+            if min(key):
+                of["matmul", 0, key] = vjps.matmul_adjoint_0(b, g, metas[0], np.ndim(b))
+                of["matmul", 1, key] = vjps.matmul_adjoint_1(a, g, np.ndim(a), metas[1])
+        for a, b, axes in [
+            (T3, N, ([1, 2], [0, 1])),
+            (T3, N, ([2, 1], [1, 0])),
+            (M, N, 1),
+            (M, N, 0),
+            (T3, T3, 3),
+            (T3, N, (2, 1)),
+            (T3, N, ([-2], [-2])),
+        ]:
+            g = np.cos(np.tensordot(a, b, axes))
+            key = (np.shape(a), str(axes))
+            of["tensordot", 0, key] = vjps.tensordot_adjoint_0(b, g, axes, a.ndim, b.ndim)
+            of["tensordot", 1, key] = vjps.tensordot_adjoint_1(a, g, axes, a.ndim, b.ndim)
+        of["reshape"] = vjps.wrapped_reshape(M, 3, 2) + vjps.wrapped_reshape(M, (3, 2))
+        of["kron"] = vjps.grad_kron(0, np.kron(M, N), M, N)(np.ones((6, 12)))
+        of["inner"] = vjps.grad_inner(1, np.inner(M, M), M, M)(SQUARE)
+        of["einsum"] = vjps.grad_einsum(1, M @ N, ("ij,jk->ik", M, N), {})(np.ones((2, 4)))
+        jvps = importlib.import_module(f"{library}.numpy.numpy_jvps")
+        of["var"] = jvps.forward_grad_np_var(M**2, np.var(M, 1), M, axis=1)
+        of["max"] = jvps.fwd_grad_chooser(M**2, np.max(M, 1), M, axis=1)
+        of["atleast"] = jvps.atleast_jvpmaker(np.atleast_2d)(2.0, None, 1.0)
+        linalg = importlib.import_module(f"{library}.numpy.linalg")
+        of["diag"] = linalg._matrix_diag(M)
+        of["inv"] = linalg.grad_inv(np.linalg.inv(SQUARE), SQUARE)(SQUARE)
+        of["solve"] = linalg.grad_solve(0, np.linalg.solve(SQUARE, M), SQUARE, M)(M)
+        of["norm"] = linalg.norm_vjp(np.linalg.norm(M), M)(2.0)
+        found.append(of)
+    assert found[0].keys() == found[1].keys()
+    for key, theirs in found[0].items():
+        same(theirs, found[1][key], key)

@@ -12,13 +12,13 @@ np.float64(7.0)
 from __future__ import annotations
 
 import sys
-import types
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tapegrad.numpy as _namespace
+from tapegrad.autograd._completed import Completed
 from tapegrad.autograd.numpy import numpy_boxes as numpy_boxes
 from tapegrad.autograd.numpy import numpy_vspaces as numpy_vspaces
 from tapegrad.autograd.numpy import numpy_wrapper
@@ -39,13 +39,16 @@ _MODULES = ("fft", "linalg", "numpy_jvps", "numpy_vjps", "random")
 __all__ = list(_namespace.__all__)
 
 
-class _Namespace(types.ModuleType):
+class _Namespace(Completed):
     """This module. Programs copy what is in its `__dict__`, which holds no `__getattr__` so."""
 
     def __getattr__(self, name: str) -> Any:
         if name in _MODULES:
             return import_module(f"{__name__}.{name}")
-        found = getattr(numpy_wrapper, name)
+        try:
+            found = getattr(numpy_wrapper, name)
+        except AttributeError:
+            return super().__getattr__(name)
         globals()[name] = found  # the next access finds it without this call
         return found
 

@@ -13,6 +13,7 @@ import numpy as np
 
 import tapegrad.numpy.linalg as _namespace
 from tapegrad._core.values import in_trace
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd.numpy._names import names_of
 
 
@@ -106,3 +107,6 @@ names_of(_namespace, globals())
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
+
+
+complete(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd._derivatives import nograd_functions
 from tapegrad.autograd._spaces import SparseObject, vspace
 from tapegrad.autograd.numpy.numpy_wrapper import metadata
@@ -247,6 +248,8 @@ def untake(x: Any, idx: Any, vs: Any) -> SparseObject:
 
     return SparseObject(vspace(x) if vs is None else vs, mut_add)
 
+
+complete(__name__)
 
 __all__ = [
     "balanced_eq",

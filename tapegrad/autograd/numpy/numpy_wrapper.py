@@ -15,6 +15,7 @@ from tapegrad._core.values import in_trace, is_array
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten
 from tapegrad.autograd._boxes import call_boxed, getval, holds_box
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd._declarations import OVERRIDES
 from tapegrad.autograd.tracer import primitive
 
@@ -341,6 +342,8 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted({*globals(), *dir(_namespace)})
 
+
+complete(__name__)
 
 __all__ = [
     "array",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd.scipy._names import namespace
 
 __getattr__, __dir__ = namespace("integrate")
@@ -40,3 +41,6 @@ def argnums_unpack(all_vjp_builder: Callable[..., Any]) -> Callable[..., Any]:
         return chosen
 
     return maker
+
+
+complete(__name__)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd.scipy._names import namespace
 
 __getattr__, __dir__ = namespace("linalg")
+
+complete(__name__)

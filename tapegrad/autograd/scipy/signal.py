@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._errors import ShapeMismatchError, message
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd.scipy._names import namespace
 
 Axes = Sequence[Sequence[int]]
@@ -148,3 +149,6 @@ _look_up, __dir__ = namespace("signal")
 
 def __getattr__(name: str) -> Any:
     return _look_up(name)
+
+
+complete(__name__)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd.scipy._names import methods
 
 __getattr__, __dir__ = methods("beta")
+
+complete(__name__)

@@ -196,8 +196,7 @@ _SECOND: dict[str, Function] = {
     "dot_vjp_1": np.dot,
     "tensordot_vjp_1": np.tensordot,
 }
-_LINALG: dict[str, Function] = {"inv": np.linalg.inv, "pinv": np.linalg.pinv, "eigh": np.linalg.eigh,
-           "eig": np.linalg.eig, "cholesky": np.linalg.cholesky, "svd": np.linalg.svd}  # fmt: skip
+_LINALG = "inv pinv eigh eig cholesky svd".split()
 
 # By module, what HIPS's has by a name of its own.
 _PRIVATE: dict[str, dict[str, Any]] = {
@@ -228,7 +227,7 @@ _PRIVATE: dict[str, dict[str, Any]] = {
     },
     "numpy.numpy_wrapper": {"_array_from_scalar_or_array": _array_from_scalar_or_array},
     "numpy.linalg": {
-        **{f"grad_{name}": vjp_maker(fun) for name, fun in _LINALG.items()},
+        **{f"grad_{name}": vjp_maker(getattr(np.linalg, name)) for name in _LINALG},
         "grad_solve": _by_argnum(np.linalg.solve),
         "norm_jvp": jvp_maker(np.linalg.norm),
         **{f.__name__: f for f in (norm_vjp, _matrix_diag, _diag, add2d)},

@@ -15,7 +15,7 @@ import pytest
 
 import tapegrad.torch as torch
 from tapegrad.torch._docstrings.dimensions import WORDS
-from tapegrad.torch._docstrings.sections import of_member
+from tapegrad.torch._docstrings.sections import completed, of_member
 from tapegrad.torch._ops.declare import OPERATIONS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -84,6 +84,62 @@ def test_an_entry_of_a_member_replaces_that_of_its_family():
     assert member.index("One.") < member.index("Its own.")  # of two the last counts
     assert of_member("Its summary.", family, "pool2d").startswith("Its summary.\n\nMore.")
     assert of_member("Its summary.\n\nIts own.", family, "pool2d").count("More.") == 0
+
+
+def test_short_entries_become_sections():
+    def scaled(x: torch.Tensor, p: int = 1, how: str | None = None) -> None:
+        """Scale.
+
+        note: this is prose, as its text begins in small letters.
+
+        x: Scores, of any shape, which are described at such length that the line has to be
+            wrapped.
+        p ({1, 2}): The power.
+        -> Tensor: The result.
+        ValueError: For another `p`.
+        UserWarning: Always.
+
+        >>> 1
+        1
+        """
+
+    scaled.__annotations__ = {"x": "Tensor", "p": "int", "how": "str | None"}
+    assert (
+        completed(scaled)
+        == """Scale.
+
+note: this is prose, as its text begins in small letters.
+
+Parameters
+----------
+x : Tensor
+    Scores, of any shape, which are described at such length that the line has to be wrapped.
+p : {1, 2}, default 1
+    The power.
+how : str, optional
+    PyTorch's parameter.
+
+Returns
+-------
+Tensor
+    The result.
+
+Raises
+------
+ValueError
+    For another `p`.
+
+Warns
+-----
+UserWarning
+    Always.
+
+Examples
+--------
+>>> 1
+1
+"""
+    )
 
 
 def test_errors_name_the_member_of_a_family():

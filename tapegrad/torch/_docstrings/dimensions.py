@@ -51,6 +51,11 @@ def filled(text: str, name: str) -> str:
     return "\n".join(lines)
 
 
+def entry_text(text: str) -> str:
+    """The text of an entry, as it stands in a docstring below the name."""
+    return "\n".join(_wrapped(" ".join(map(str.strip, text.splitlines())), "    "))
+
+
 def _wrapped(text: str, margin: str) -> list[str]:
     if len(margin) + len(text) <= _WIDTH:
         return [margin + text]
@@ -68,4 +73,4 @@ def _margin(line: str) -> int:
     return len(line) - len(line.lstrip()) if line else -1
 
 
-__all__ = ["filled"]
+__all__ = ["entry_text", "filled"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from tapegrad.torch._docstrings.dimensions import entry_text
 from tapegrad.torch._docstrings.entries import ENTRIES
 
 # Annotations, as readers of a docstring are told them; others stand for themselves.
@@ -15,7 +16,9 @@ TYPES = {
     "Any": "object",
     "DType": "dtype",
     "Device": "device or str",
+    "Callable[..., Any]": "callable",
     "Dim": "int or sequence of ints",
+    "Function": "callable",
     "MemoryFormat": "memory_format",
     "Number": "number",
     "Sequence[Tensor]": "sequence of Tensors",
@@ -174,9 +177,9 @@ VARIANTS = {
 }
 
 
-_ENTRY = re.compile(r"^(-> .+?|\S+) : (.*)\n((?:    .*\n?)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^(-> .+?|\S+) \((.+?)\): (.*\n(?:    .*\n)*)", re.MULTILINE)
 _TABLES = {
-    room: {name: (kind, meaning.rstrip()) for name, kind, meaning in _ENTRY.findall(text)}
+    room: {name: (kind, entry_text(meaning)) for name, kind, meaning in _ENTRY.findall(text)}
     for room, text in ENTRIES.items()
 }
 
@@ -187,7 +190,7 @@ def shared(name: str, _annotation: str, default: str, module: str) -> str:
     while room:
         if name in _TABLES.get(room, ()):
             kind, meaning = _TABLES[room][name]
-            return f"{name} : {kind}{_ending(default)}\n{meaning}"
+            return f"{name} : {kind}{ending(default)}\n{meaning}"
         room = room.rpartition(".")[0]
     return ""
 
@@ -197,12 +200,19 @@ def shared_result(annotation: str, module: str) -> str:
     return shared(f"-> {annotation}", annotation, "", module).partition(" : ")[2]
 
 
-def _ending(default: str) -> str:
+def ending(default: str) -> str:
+    """The default of a parameter behind its type, from how the signature shows it."""
     if not default:
         return ""
     if default[0] == "'":
         default = f'"{default[1:-1]}"'
     return ", optional" if default == "None" else f", default {default}"
+
+
+def kind_of(name: str, annotation: str) -> str:
+    """The type of a parameter, as readers of a docstring are told it."""
+    known = ALWAYS.get(name.lstrip("*")) or TYPES.get(annotation)
+    return known or annotation.removesuffix(" | None")
 
 
 def described(name: str, annotation: str, default: str, module: str) -> str:
@@ -211,10 +221,9 @@ def described(name: str, annotation: str, default: str, module: str) -> str:
     if known:
         return known
     bare = name.lstrip("*")
-    kind = ALWAYS.get(bare) or TYPES.get(annotation) or annotation.removesuffix(" | None")
-    kind += _ending(default)
+    kind = kind_of(name, annotation) + ending(default)
     meaning = VARIANTS.get((bare, annotation)) or MEANINGS.get(bare) or "PyTorch's parameter."
     return f"{name} : {kind}\n    {meaning}"
 
 
-__all__ = ["described", "shared", "shared_result"]
+__all__ = ["described", "ending", "kind_of", "shared", "shared_result"]

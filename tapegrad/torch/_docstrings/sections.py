@@ -1,8 +1,16 @@
 """Docstrings: the sections that a function or a class does not write, or a table shares.
 
-One says what it does, and what is particular to it: whole sections, and an example at the end,
-which needs no heading. `completed` adds what signatures and kinds tell; `complete` does so for
-public names that are no operations. Knows none of them.
+One says what it does, and what is particular to it: whole sections, or short entries, and an
+example at the end, which needs no heading. `completed` adds what signatures and kinds tell;
+`complete` does so for public names that are no operations. Knows none of them.
+
+Short entries stand in a paragraph of their own, and become entries of sections; what follows
+a text is indented:
+
+    input: Scores, of any shape.
+    p ({1, 2}): The power. A type stands here where the annotation does not tell it.
+    -> Tensor: The losses.
+    ValueError: For another `p`.
 """
 
 from __future__ import annotations
@@ -15,8 +23,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from tapegrad.torch._docstrings.dimensions import filled
-from tapegrad.torch._docstrings.parameters import described, shared, shared_result
+from tapegrad.torch._docstrings.dimensions import entry_text, filled
+from tapegrad.torch._docstrings.parameters import described, ending, kind_of, shared, shared_result
 
 _OF_ONE = """\
 {summary}
@@ -157,6 +165,10 @@ _HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _CLEAN = re.compile(r"\n[^\s]")
 _MARGIN = re.compile(r"\n( +)\S")
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+_SHORT = re.compile(r"(-> .+?|\*{0,2}\w[\w.]*(?:, \*{0,2}\w+)*)(?: \((.+?)\))?: ([^\sa-z].*)")
+_HEAD = re.compile(
+    r"(?P<names>.+?)(?:(?P<whole> : .*)| \((?P<kind>[^\n]*)\))?(?:\n(?P<text>.*))?$", re.DOTALL
+)
 _CALL_OF_F = re.compile(r"(?<![\w.])F\.")
 _COMPLETED: set[str] = set()  # the docstrings that have been made: an operation comes twice
 _IMPORT = ">>> import tapegrad.torch as torch\n"
@@ -201,7 +213,9 @@ def of_member(own: str | None, family: str | None, name: str) -> str:
     if not family:
         return own or ""
     head, sections = _parts(_cleaned(own or ""))
-    first, of_family = _parts(filled(_cleaned(family), name))
+    first, of_family = _parts(_cleaned(family))
+    first = filled(first, name)
+    of_family = {title: filled(section, name) for title, section in of_family.items()}
     summary, _, below = first.partition("\n\n")
     head = head or summary
     if below and "\n\n" not in head:
@@ -240,7 +254,34 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
         of_functional = _IMPORT_F if _CALL_OF_F.search(example) else ""
         if of_functional or "torch." in example:
             sections["Examples"] = _IMPORT + of_functional + example
-    return head.strip(), sections
+    summary, *paragraphs = head.strip().split("\n\n")
+    prose = [summary]
+    for paragraph in paragraphs:
+        entries = list(_entries(paragraph))
+        for title, entry in entries:
+            sections[title] = f"{sections.get(title, '').rstrip()}\n{entry}"
+        prose += [] if entries else [paragraph]
+    return "\n\n".join(prose), sections
+
+
+def _entries(paragraph: str) -> Iterator[tuple[str, str]]:
+    """The entries that a paragraph has, with the titles of their sections; none of prose."""
+    entries = list(filter(None, _ENTRY.split(paragraph)))
+    matches = [match for match in map(_SHORT.match, entries) if match]
+    if len(matches) == len(entries):
+        for match, entry in zip(matches, entries, strict=True):
+            name, kind, _ = match.groups()
+            head = f"{name} ({kind})" if kind else name.removeprefix("-> ")
+            yield _title(name), f"{head}\n{entry_text(entry[match.start(3) :])}"
+
+
+def _title(name: str) -> str:
+    """The section of a short entry, by its name: a parameter, `-> Tensor`, or an exception."""
+    if name.startswith("-> "):
+        return "Returns"
+    if name.endswith(("Error", "Exception")):
+        return "Raises"
+    return "Warns" if name.endswith("Warning") else "Parameters"
 
 
 def _cleaned(text: str) -> str:
@@ -269,11 +310,15 @@ def _signature(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
         (
             name,
             known.get(name.lstrip("*"), "Value"),
-            repr(defaults[name]) if name in defaults else "",
+            _shown(defaults[name]) if name in defaults else "",
         )
         for name in (*plain, *starred, *only, *last)
         if name != "self"
     ]
+
+
+def _shown(default: Any) -> str:
+    return default.__name__ if isinstance(default, FunctionType) else repr(default)
 
 
 def _slow_signature(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
@@ -283,7 +328,7 @@ def _slow_signature(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
         inspect.Parameter.VAR_KEYWORD: "**",
     }
     for name, parameter in inspect.signature(function).parameters.items():
-        default = "" if parameter.default is parameter.empty else repr(parameter.default)
+        default = "" if parameter.default is parameter.empty else _shown(parameter.default)
         annotation = parameter.annotation
         shown = "Value" if annotation is parameter.empty else str(annotation)
         if name != "self":
@@ -295,11 +340,21 @@ def _parameters(
     names: list[tuple[str, str, str]], written: str, module: str, entry_of: Callable[..., str]
 ) -> str:
     """The section Parameters, of entries that are written and those of the table."""
-    own: dict[str, str] = {}
+    own = {}
     for entry in filter(None, map(str.rstrip, _ENTRY.split(written))):
-        for name in entry.partition(" :")[0].split(", "):
-            own[name] = entry
-    entries = [own.get(name) or entry_of(name, *rest, module) for name, *rest in names]
+        match = _HEAD.match(entry)
+        assert match
+        own |= dict.fromkeys(match["names"].split(", "), match)
+    entries = []
+    for name, annotation, default in names:
+        match = own.get(name)
+        if match is None:
+            entries.append(entry_of(name, annotation, default, module))
+        elif match["whole"]:
+            entries.append(match[0])
+        else:
+            kind = match["kind"] or kind_of(name, annotation)
+            entries.append(f"{match['names']} : {kind}{ending(default)}\n{match['text']}")
     return "\n".join(filter(None, dict.fromkeys(entries)))
 
 

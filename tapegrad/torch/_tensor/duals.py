@@ -49,18 +49,10 @@ class UnpackedDualTensor(NamedTuple):
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent of a tensor.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        One that was made by `make_dual`, or computed from such; or any other.
-    level : int, optional
-        The number of the level, 0: there is one.
-
-    Returns
-    -------
-    UnpackedDualTensor
-        `(primal, tangent)`, the tangent None for a tensor without one. That of what `make_dual`
-        returned is the tensor that was given there.
+    tensor: One that was made by `make_dual`, or computed from such; or any other.
+    level: The number of the level, 0: there is one.
+    -> UnpackedDualTensor: `(primal, tangent)`, the tangent None for a tensor without one. That of
+        what `make_dual` returned is the tensor that was given there.
 
     See Also
     --------

@@ -58,13 +58,9 @@ class Tensor:
     Made by `torch.tensor` and the other creation functions. `requires_grad=True` makes it a leaf
     whose `grad` a backward pass fills. Elements are floats of 32 bits unless said otherwise.
 
-    Parameters
-    ----------
-    *args : object
-        Sizes, for a tensor that is not initialised, or a sequence of data, as of floats: an older
-        form of `torch.empty` and `torch.tensor`.
-    **kwargs : object
-        `device`, the CPU.
+    *args (object): Sizes, for a tensor that is not initialised, or a sequence of data, as of
+        floats: an older form of `torch.empty` and `torch.tensor`.
+    **kwargs (object): `device`, the CPU.
 
     >>> import tapegrad.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -198,15 +194,8 @@ class Tensor:
     def size(self, dim: int | None = None) -> Any:
         """The shape, or its length along one dimension.
 
-        Parameters
-        ----------
-        dim : int, optional
-            The dimension, counted from either end.
-
-        Returns
-        -------
-        Size or int
-            The shape, or the length of the dimension.
+        dim: The dimension, counted from either end.
+        -> Size or int: The shape, or the length of the dimension.
         """
         if dim is None:
             return self.shape
@@ -226,10 +215,7 @@ class Tensor:
     def numel(self) -> int:
         """The number of elements.
 
-        Returns
-        -------
-        int
-            Their number.
+        -> int: Their number.
         """
         return self.shape.numel()
 
@@ -238,10 +224,7 @@ class Tensor:
     def dim(self) -> int:
         """The number of dimensions.
 
-        Returns
-        -------
-        int
-            Their number.
+        -> int: Their number.
         """
         return len(self._value.shape)
 
@@ -250,30 +233,21 @@ class Tensor:
     def element_size(self) -> int:
         """Bytes of one element.
 
-        Returns
-        -------
-        int
-            The number of bytes.
+        -> int: The number of bytes.
         """
         return self.itemsize
 
     def is_floating_point(self) -> bool:
         """Whether the elements are real floats.
 
-        Returns
-        -------
-        bool
-            Whether it is so.
+        -> bool: Whether it is so.
         """
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
         """Whether the elements are complex.
 
-        Returns
-        -------
-        bool
-            Whether it is so.
+        -> bool: Whether it is so.
         """
         return self.dtype.is_complex
 
@@ -301,20 +275,10 @@ class Tensor:
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether a leaf requires grad.
 
-        Parameters
-        ----------
-        requires_grad : bool, default True
-            Whether backward passes are to fill its `grad`.
-
-        Returns
-        -------
-        Tensor
-            This tensor itself.
-
-        Raises
-        ------
-        RuntimeError
-            If it is to become False for a tensor that was computed, or True for one of integers.
+        requires_grad: Whether backward passes are to fill its `grad`.
+        -> Tensor: This tensor itself.
+        RuntimeError: If it is to become False for a tensor that was computed, or True for one of
+            integers.
 
         >>> import tapegrad.torch as torch
         >>> torch.ones(2).requires_grad_()
@@ -435,15 +399,8 @@ class Tensor:
     def retain_grad(self) -> None:
         """Let backward passes fill `grad` of this tensor although it is not a leaf.
 
-        Returns
-        -------
-        None
-            Nothing changes for a leaf.
-
-        Raises
-        ------
-        RuntimeError
-            If this tensor does not require grad.
+        -> None: Nothing changes for a leaf.
+        RuntimeError: If this tensor does not require grad.
         """
         if self.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -455,10 +412,7 @@ class Tensor:
     def detach(self) -> Tensor:
         """A tensor over the same memory without history; the two share their version.
 
-        Returns
-        -------
-        Tensor
-            It does not require grad, and writes to one of the two change the other.
+        -> Tensor: It does not require grad, and writes to one of the two change the other.
 
         >>> import tapegrad.torch as torch
         >>> x = torch.ones(2, requires_grad=True)
@@ -480,15 +434,8 @@ class Tensor:
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it: it becomes a leaf without grad.
 
-        Returns
-        -------
-        Tensor
-            This tensor itself.
-
-        Raises
-        ------
-        RuntimeError
-            If it is a view.
+        -> Tensor: This tensor itself.
+        RuntimeError: If it is a view.
         """
         if self._base is not None:
             raise RuntimeError(
@@ -569,10 +516,7 @@ class Tensor:
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode.
 
-        Returns
-        -------
-        bool
-            Whether it is so.
+        -> bool: Whether it is so.
         """
         return self._inference
 
@@ -581,20 +525,9 @@ class Tensor:
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
         """Call `hook(grad)` when the gradient of this tensor is computed; the hook may replace it.
 
-        Parameters
-        ----------
-        hook : callable
-            Takes the gradient, and returns None or another of the same shape.
-
-        Returns
-        -------
-        Handle
-            Its method `remove` takes the hook away.
-
-        Raises
-        ------
-        RuntimeError
-            If this tensor does not require grad.
+        hook (callable): Takes the gradient, and returns None or another of the same shape.
+        -> Handle: Its method `remove` takes the hook away.
+        RuntimeError: If this tensor does not require grad.
 
         >>> import tapegrad.torch as torch
         >>> x = torch.tensor(3.0, requires_grad=True)
@@ -620,15 +553,8 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`.
 
-        Parameters
-        ----------
-        hook : callable
-            The function to call, with the leaf.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` removes the hook.
+        hook (callable): The function to call, with the leaf.
+        -> Handle: Its `remove()` removes the hook.
         """
         if self.node is not LEAF:
             raise RuntimeError(

@@ -29,23 +29,11 @@ _UNIT = (
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The recommended factor on standard deviations for the nonlinearity after a layer.
 
-    Parameters
-    ----------
-    nonlinearity : str
-        "linear", "conv1d" and other convolutions, "sigmoid", "tanh", "relu", "leaky_relu" or
-        "selu".
-    param : float, optional
-        The slope of "leaky_relu" below 0; 0.01 unless given.
-
-    Returns
-    -------
-    float
-        The factor.
-
-    Raises
-    ------
-    ValueError
-        For another word, and for a slope that is no number.
+    nonlinearity: "linear", "conv1d" and other convolutions, "sigmoid", "tanh", "relu",
+        "leaky_relu" or "selu".
+    param: The slope of "leaky_relu" below 0; 0.01 unless given.
+    -> float: The factor.
+    ValueError: For another word, and for a slope that is no number.
 
     >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
     1.0
@@ -87,10 +75,7 @@ def uniform_(
 ) -> Tensor:
     """Fill with numbers from the uniform distribution between a and b.
 
-    Parameters
-    ----------
-    b : float, default 1.0
-        The bound above.
+    b: The bound above.
 
     >>> x = torch.nn.init.uniform_(torch.empty(100), 2.0, 3.0)
     >>> bool(((x >= 2) & (x < 3)).all())
@@ -115,10 +100,7 @@ def normal_(
 def constant_(tensor: Tensor, val: Value) -> Tensor:
     """Fill with one value.
 
-    Parameters
-    ----------
-    val : float
-        The value.
+    val (float): The value.
 
     >>> torch.nn.init.constant_(torch.empty(2), 3.0)
     tensor([3., 3.])
@@ -147,15 +129,8 @@ def ones_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, of two dimensions.
-
-    Raises
-    ------
-    ValueError
-        For other dimensions.
+    tensor: What is filled, of two dimensions.
+    ValueError: For other dimensions.
 
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
@@ -169,17 +144,9 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill with the kernels of the convolution that leaves channels as they are.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled: (out channels, in channels / groups, ...), of three to five dimensions.
-    groups : int, default 1
-        Those of the convolution.
-
-    Raises
-    ------
-    ValueError
-        For other dimensions, and out channels that the groups do not divide.
+    tensor: What is filled: (out channels, in channels / groups, ...), of three to five dimensions.
+    groups: Those of the convolution.
+    ValueError: For other dimensions, and out channels that the groups do not divide.
 
     >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
@@ -208,10 +175,7 @@ def xavier_uniform_(
 ) -> Tensor:
     """Fill with uniform numbers that keep the variance from layer to layer.
 
-    Raises
-    ------
-    ValueError
-        For less than two dimensions.
+    ValueError: For less than two dimensions.
 
     Notes
     -----
@@ -230,10 +194,7 @@ def xavier_normal_(
 ) -> Tensor:
     """Fill with normal numbers that keep the variance from layer to layer.
 
-    Raises
-    ------
-    ValueError
-        For less than two dimensions.
+    ValueError: For less than two dimensions.
 
     Notes
     -----
@@ -259,24 +220,11 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Fill with uniform numbers that keep the variance of a net with rectifiers.
 
-    Parameters
-    ----------
-    a : float, default 0
-        The slope of "leaky_relu" below 0.
-    mode : {"fan_in", "fan_out"}, default "fan_in"
-        Whether the variance is kept forward, or of gradients backward.
-    nonlinearity : str, default "leaky_relu"
-        What follows the layer, a name for `calculate_gain`.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself; one without elements stays as it is, with a warning.
-
-    Raises
-    ------
-    ValueError
-        For less than two dimensions, and other words.
+    a: The slope of "leaky_relu" below 0.
+    mode ({"fan_in", "fan_out"}): Whether the variance is kept forward, or of gradients backward.
+    nonlinearity: What follows the layer, a name for `calculate_gain`.
+    -> Tensor: The tensor itself; one without elements stays as it is, with a warning.
+    ValueError: For less than two dimensions, and other words.
 
     Notes
     -----
@@ -302,24 +250,11 @@ def kaiming_normal_(
 ) -> Tensor:
     """Fill with normal numbers that keep the variance of a net with rectifiers.
 
-    Parameters
-    ----------
-    a : float, default 0
-        The slope of "leaky_relu" below 0.
-    mode : {"fan_in", "fan_out"}, default "fan_in"
-        Whether the variance is kept forward, or of gradients backward.
-    nonlinearity : str, default "leaky_relu"
-        What follows the layer, a name for `calculate_gain`.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself; one without elements stays as it is, with a warning.
-
-    Raises
-    ------
-    ValueError
-        For less than two dimensions, and other words.
+    a: The slope of "leaky_relu" below 0.
+    mode ({"fan_in", "fan_out"}): Whether the variance is kept forward, or of gradients backward.
+    nonlinearity: What follows the layer, a name for `calculate_gain`.
+    -> Tensor: The tensor itself; one without elements stays as it is, with a warning.
+    ValueError: For less than two dimensions, and other words.
 
     Notes
     -----
@@ -347,15 +282,8 @@ def trunc_normal_(
     Where much of the distribution lies between them, numbers are drawn again until they do; else
     uniform ones are, and kept with a probability that is proportional to the density.
 
-    Parameters
-    ----------
-    b : float, default 2.0
-        The largest number.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself. It warns where the mean is far outside.
+    b: The largest number.
+    -> Tensor: The tensor itself. It warns where the mean is far outside.
 
     >>> x = torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0)
     >>> bool((x.abs() <= 1).all())
@@ -409,16 +337,9 @@ def _by_density(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with gain times a matrix whose rows, or columns, are orthonormal.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled; of more than two dimensions, a matrix of the first one and all others
+    tensor: What is filled; of more than two dimensions, a matrix of the first one and all others
         together.
-
-    Raises
-    ------
-    ValueError
-        For less than two dimensions.
+    ValueError: For less than two dimensions.
 
     Notes
     -----
@@ -446,19 +367,10 @@ def sparse_(
 ) -> Tensor:
     """Fill with normal numbers, of which a share in each column is 0.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        What is filled, of two dimensions.
-    sparsity : float
-        The share.
-    std : float, default 0.01
-        The standard deviation of the others.
-
-    Raises
-    ------
-    ValueError
-        For other dimensions.
+    tensor: What is filled, of two dimensions.
+    sparsity: The share.
+    std: The standard deviation of the others.
+    ValueError: For other dimensions.
 
     Notes
     -----

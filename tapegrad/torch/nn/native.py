@@ -47,15 +47,9 @@ def native_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The layer norm, the means, and one over the standard deviations.
 
-    Parameters
-    ----------
-    normalized_shape : sequence of int
-        The sizes of the last dimensions, which are normalized together.
-
-    Returns
-    -------
-    tuple of Tensor
-        The result, and both statistics with dimensions of size 1.
+    normalized_shape (sequence of int): The sizes of the last dimensions, which are normalized
+        together.
+    -> tuple of Tensor: The result, and both statistics with dimensions of size 1.
 
     >>> torch.native_layer_norm(torch.tensor([1.0, 3.0]), (2,), None, None, 0.0)
     (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
@@ -78,21 +72,11 @@ def native_group_norm(
 ) -> tuple[Tensor, ...]:
     """The group norm, and the means and one over the standard deviations of each group.
 
-    Parameters
-    ----------
-    N : int
-        The number of examples.
-    C : int
-        The number of channels.
-    HxW : int
-        The number of elements of a channel.
-    group : int
-        Into how many groups the channels are split.
-
-    Returns
-    -------
-    tuple of Tensor
-        The result, and both statistics, (N, group).
+    N: The number of examples.
+    C: The number of channels.
+    HxW: The number of elements of a channel.
+    group: Into how many groups the channels are split.
+    -> tuple of Tensor: The result, and both statistics, (N, group).
 
     >>> x = torch.tensor([[[1.0], [3.0]]])
     >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)[1:]
@@ -118,10 +102,8 @@ def native_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The batch norm, and in training the means and one over the standard deviations.
 
-    Returns
-    -------
-    tuple of Tensor
-        The result, and both statistics, (channels,), or without training nothing in them.
+    -> tuple of Tensor: The result, and both statistics, (channels,), or without training nothing
+        in them.
 
     >>> x = torch.tensor([[1.0], [3.0]])
     >>> torch.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)
@@ -142,19 +124,10 @@ def native_batch_norm(
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """The tensor with elements replaced by 0 and the others scaled, and which ones were kept.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape.
-    p : float
-        The probability of being replaced.
-    train : bool or None
-        Whether any are; None counts as True.
-
-    Returns
-    -------
-    tuple of Tensor
-        The result, and bools that are True where an element was kept.
+    input: Of any shape.
+    p: The probability of being replaced.
+    train (bool or None): Whether any are; None counts as True.
+    -> tuple of Tensor: The result, and bools that are True where an element was kept.
 
     >>> torch.native_dropout(torch.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
@@ -184,28 +157,15 @@ def embedding_bag(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Bags of rows of a matrix, reduced, and what PyTorch returns besides.
 
-    Parameters
-    ----------
-    weight : Tensor
-        The matrix, (rows, size).
-    indices : Tensor
-        The numbers of rows, all bags in one row.
-    offsets : Tensor
-        Where each bag begins.
-    mode : {0, 1, 2}, default 0
-        What becomes of the rows of a bag: sum, mean, or maximum.
-    per_sample_weights : Tensor, optional
-        Factors of the rows, for sums alone.
-    include_last_offset : bool, default False
-        Whether `offsets` ends with the end of the last bag.
-    padding_idx : int, optional
-        A row that no bag counts.
-
-    Returns
-    -------
-    tuple of Tensor
-        The result, the bag of each index, the sizes of bags, and which index had the greatest
-        element.
+    weight: The matrix, (rows, size).
+    indices: The numbers of rows, all bags in one row.
+    offsets: Where each bag begins.
+    mode ({0, 1, 2}): What becomes of the rows of a bag: sum, mean, or maximum.
+    per_sample_weights: Factors of the rows, for sums alone.
+    include_last_offset: Whether `offsets` ends with the end of the last bag.
+    padding_idx: A row that no bag counts.
+    -> tuple of Tensor: The result, the bag of each index, the sizes of bags, and which index had
+        the greatest element.
 
     >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
     >>> torch.embedding_bag(rows, torch.tensor([0, 2, 1]), torch.tensor([0, 2]))[0]
@@ -257,28 +217,13 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """The function of `nn.functional`, with a number for its reduction.
 
-    Parameters
-    ----------
-    input : Tensor
-        Logits, of any shape.
-    target : Tensor
-        Probabilities, of the same shape.
-    weight : Tensor, optional
-        Factors of the losses, which broadcast.
-    pos_weight : Tensor, optional
-        Factors of the part of the loss that `target` multiplies, which broadcast.
-    reduction : int, default 0
-        0 for none, as in PyTorch's own calls without it, 1 for the mean, 2 for the sum.
-
-    Returns
-    -------
-    Tensor
-        A number, or without reduction the losses.
-
-    Raises
-    ------
-    ValueError
-        For different shapes.
+    input: Logits, of any shape.
+    target: Probabilities, of the same shape.
+    weight: Factors of the losses, which broadcast.
+    pos_weight: Factors of the part of the loss that `target` multiplies, which broadcast.
+    reduction: 0 for none, as in PyTorch's own calls without it, 1 for the mean, 2 for the sum.
+    -> Tensor: A number, or without reduction the losses.
+    ValueError: For different shapes.
 
     >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.ones(2))
     tensor([0.6931, 0.1269])
@@ -292,21 +237,11 @@ def binary_cross_entropy_with_logits(
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution of sequences whose time comes first.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (time, batch, channels).
-    weight : Tensor
-        Of shape (width, channels, out channels).
-    bias : Tensor
-        Of shape (out channels,).
-    pad : int, default 0
-        How many zeros are put before and after the time.
-
-    Returns
-    -------
-    Tensor
-        Of shape (time, batch, out channels).
+    input: Of shape (time, batch, channels).
+    weight: Of shape (width, channels, out channels).
+    bias: Of shape (out channels,).
+    pad: How many zeros are put before and after the time.
+    -> Tensor: Of shape (time, batch, out channels).
 
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
@@ -334,14 +269,9 @@ def batch_norm(
 ) -> Any:
     """Each channel normalized over the batch: `nn.functional.batch_norm` in another order.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...).
-    weight : Tensor or None
-        A factor for each channel.
-    bias : Tensor or None
-        A term for each channel.
+    input: Of shape (n, channels, ...).
+    weight (Tensor or None): A factor for each channel.
+    bias (Tensor or None): A term for each channel.
 
     >>> x = torch.tensor([[1.0], [3.0]])
     >>> torch.batch_norm(x, torch.tensor([2.0]), None, None, None, True, 0.1, 0.0, False)
@@ -367,16 +297,11 @@ def instance_norm(
 ) -> Any:
     """Each channel of each example normalized: `nn.functional.instance_norm` in another order.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...).
-    weight : Tensor or None
-        A factor for each channel.
-    bias : Tensor or None
-        A term for each channel.
-    use_input_stats : bool
-        Normalize by the statistics of the input, towards which the running ones move, in place.
+    input: Of shape (n, channels, ...).
+    weight (Tensor or None): A factor for each channel.
+    bias (Tensor or None): A term for each channel.
+    use_input_stats: Normalize by the statistics of the input, towards which the running ones move,
+        in place.
 
     >>> x = torch.tensor([[[1.0, 3.0]]])
     >>> torch.instance_norm(x, torch.tensor([2.0]), None, None, None, True, 0.1, 0.0, False)
@@ -398,14 +323,9 @@ def group_norm(
 ) -> Any:
     """`nn.functional.group_norm`, which here also takes a flag for CUDA's own kernels.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...).
-    weight : Tensor, optional
-        A factor for each channel.
-    bias : Tensor, optional
-        A term for each channel.
+    input: Of shape (n, channels, ...).
+    weight: A factor for each channel.
+    bias: A term for each channel.
 
     >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1, eps=0.0)
     tensor([[-1.,  1.]])
@@ -424,18 +344,11 @@ def layer_norm(
 ) -> Any:
     """`nn.functional.layer_norm`, which here also takes a flag for CUDA's own kernels.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape that ends in `normalized_shape`.
-    normalized_shape : sequence of ints
-        The sizes of the last dimensions, which are normalized together.
-    weight : Tensor, optional
-        The factors.
-    bias : Tensor, optional
-        The terms.
-    cudnn_enable : bool, default True
-        Changes nothing: CUDA's kernels are meant.
+    input: Of any shape that ends in `normalized_shape`.
+    normalized_shape: The sizes of the last dimensions, which are normalized together.
+    weight: The factors.
+    bias: The terms.
+    cudnn_enable: Changes nothing: CUDA's kernels are meant.
 
     >>> torch.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])

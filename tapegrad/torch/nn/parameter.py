@@ -35,15 +35,8 @@ class Parameter(Tensor, metaclass=_Marked):
     Of a tensor of a subclass the parameter is of that class, and `isinstance(_, Parameter)` knows
     it.
 
-    Parameters
-    ----------
-    data : Tensor, optional
-        Whose memory the parameter shares; an empty one unless given.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor of integers or bools that requires grad.
+    data (Tensor): Whose memory the parameter shares; an empty one unless given.
+    RuntimeError: For a tensor of integers or bools that requires grad.
 
     >>> torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     Parameter containing:
@@ -101,10 +94,7 @@ class Buffer(Tensor, metaclass=_Marked):
 
     It is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
 
-    Parameters
-    ----------
-    data : Tensor, optional
-        Whose memory the buffer shares; an empty one unless given.
+    data (Tensor): Whose memory the buffer shares; an empty one unless given.
 
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
@@ -179,12 +169,8 @@ class UninitializedTensorMixin:
     ) -> None:
         """Become a parameter or a tensor of a shape, whose values are anything.
 
-        Parameters
-        ----------
-        shape : int or tuple of int
-            The shape.
-        dtype : dtype, optional
-            The dtype; the one given before unless given here.
+        shape (int or tuple of int): The shape.
+        dtype: The dtype; the one given before unless given here.
         """
         require_cpu(device)
         kind = _ARRAY.__get__(self).dtype if dtype is None else as_numpy(dtype)
@@ -220,15 +206,8 @@ class UninitializedTensorMixin:
     def size(self, dim: int | None = None) -> Any:
         """The size of what is held: no elements.
 
-        Parameters
-        ----------
-        dim : int, optional
-            A dimension; all unless given.
-
-        Returns
-        -------
-        Size or int
-            That of one dimension without elements.
+        dim: A dimension; all unless given.
+        -> Size or int: That of one dimension without elements.
         """
         return self.data.size(dim)
 
@@ -240,15 +219,8 @@ class UninitializedTensorMixin:
     def numel(self) -> NoReturn:
         """The number of elements, which is not known.
 
-        Returns
-        -------
-        int
-            It does not return.
-
-        Raises
-        ------
-        ValueError
-            Always.
+        -> int: It does not return.
+        ValueError: Always.
         """
         raise ValueError(USED.format(type(self).__name__))
 
@@ -257,32 +229,17 @@ class UninitializedTensorMixin:
     def share_memory_(self) -> NoReturn:
         """Raise, as there is no memory to share.
 
-        Returns
-        -------
-        Tensor
-            It does not return.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
+        -> Tensor: It does not return.
+        RuntimeError: Always.
         """
         raise RuntimeError(NOT_SHARED)
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Copy what holds no elements, which changes nothing.
 
-        Parameters
-        ----------
-        src : Tensor
-            Another tensor without elements.
-        non_blocking : bool, default False
-            Without effect.
-
-        Returns
-        -------
-        Tensor
-            Itself.
+        src (Tensor): Another tensor without elements.
+        non_blocking: Without effect.
+        -> Tensor: Itself.
         """
         self.data.copy_(src.data if is_lazy(src) else src)
         return self
@@ -377,10 +334,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first call of a lazy module will tell; a tensor from then on.
 
-    Parameters
-    ----------
-    requires_grad : bool, default False
-        Whether it requires grad.
+    requires_grad (bool): Whether it requires grad.
 
     >>> b = torch.nn.UninitializedBuffer()
     >>> b.materialize((2, 3))
@@ -411,15 +365,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 def is_lazy(param: object) -> bool:
     """Whether a parameter or buffer has no shape yet.
 
-    Parameters
-    ----------
-    param : object
-        A parameter or buffer, or anything else.
-
-    Returns
-    -------
-    bool
-        Whether it is one without a shape.
+    param: A parameter or buffer, or anything else.
+    -> bool: Whether it is one without a shape.
 
     >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
     True

@@ -91,19 +91,10 @@ def _spread(input: Value, shape: tuple[int, ...], dim: int) -> Value:
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Tensors that each vary along a dimension of their own, all of one shape.
 
-    indexing: "ij", or "xy" for the first two dimensions in the other order.
-
-    Parameters
-    ----------
-    *tensors : Tensor
-        Vectors, or single elements.
-    indexing : str, optional
-        "ij", which is meant unless given, or "xy".
-
-    Returns
-    -------
-    tuple of Tensors
-        Views, one for each vector.
+    *tensors: Vectors, or single elements.
+    indexing: "ij", which is meant unless given, or "xy" for the first two dimensions in the other
+        order.
+    -> tuple of Tensors: Views, one for each vector.
 
     >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
     >>> x

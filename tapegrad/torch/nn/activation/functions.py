@@ -111,21 +111,11 @@ def softmin(
 ) -> Any:
     """The softmax of `-input`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Numbers of any shape.
-    dim : int, optional
-        The dimension along which the results sum to 1. Leaving it out warns.
-    _stacklevel : int, default 3
-        Without effect.
-    dtype : dtype, optional
-        What the numbers are converted to first.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
+    input: Numbers of any shape.
+    dim: The dimension along which the results sum to 1. Leaving it out warns.
+    _stacklevel: Without effect.
+    dtype: What the numbers are converted to first.
+    -> Tensor: Of the shape of `input`.
 
     >>> F.softmin(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])

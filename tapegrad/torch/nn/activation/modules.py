@@ -84,11 +84,8 @@ class Softmax(_AlongDim):
 class LogSoftmax(_AlongDim):
     """The logarithm of Softmax, without its rounding.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension along which the exponentials of the results sum to 1; leaving it out warns at
-        the call.
+    dim: The dimension along which the exponentials of the results sum to 1; leaving it out warns
+        at the call.
 
     >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([-0.6931, -0.6931])
@@ -202,10 +199,7 @@ class CELU(_Inplace):
 class LeakyReLU(_Inplace):
     """The unit x, and `negative_slope * x` below 0.
 
-    Parameters
-    ----------
-    negative_slope : float, default 0.01
-        The slope below 0.
+    negative_slope: The slope below 0.
 
     >>> torch.nn.LeakyReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.0100,  2.0000])
@@ -224,12 +218,8 @@ class LeakyReLU(_Inplace):
 class RReLU(_Inplace):
     """The unit x with a slope below 0 that is drawn while training, else their mean.
 
-    Parameters
-    ----------
-    lower : float, default 1.0 / 8
-        The least slope.
-    upper : float, default 1.0 / 3
-        The largest slope.
+    lower: The least slope.
+    upper: The largest slope.
 
     >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
     tensor([-0.5000,  2.0000])
@@ -251,21 +241,11 @@ class RReLU(_Inplace):
 class Hardtanh(_Inplace):
     """The unit x, clamped.
 
-    Parameters
-    ----------
-    min_val : float, default -1.0
-        The least value.
-    max_val : float, default 1.0
-        The largest value.
-    min_value : float, optional
-        The older name of `min_val`, which warns.
-    max_value : float, optional
-        The older name of `max_val`, which warns.
-
-    Raises
-    ------
-    AssertionError
-        Unless `max_val` is greater than `min_val`.
+    min_val: The least value.
+    max_val: The largest value.
+    min_value: The older name of `min_val`, which warns.
+    max_value: The older name of `max_val`, which warns.
+    AssertionError: Unless `max_val` is greater than `min_val`.
 
     >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
@@ -315,10 +295,7 @@ class ReLU6(Hardtanh):
 class Threshold(_Inplace):
     """The unit x above a threshold, else a value.
 
-    Parameters
-    ----------
-    threshold : float
-        The threshold.
+    threshold: The threshold.
 
     >>> torch.nn.Threshold(1.0, 0.0)(torch.tensor([0.5, 2.0]))
     tensor([0., 2.])
@@ -341,10 +318,7 @@ class Threshold(_Inplace):
 class GELU(Module):
     """The unit x times the normal distribution function of x.
 
-    Parameters
-    ----------
-    approximate : {"none", "tanh"}, default "none"
-        Whether that is approximated by a tanh.
+    approximate ({"none", "tanh"}): Whether that is approximated by a tanh.
 
     >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
@@ -364,10 +338,7 @@ class GELU(Module):
 class GLU(Module):
     """One half along a dimension times the sigmoid of the other half.
 
-    Parameters
-    ----------
-    dim : int, default -1
-        The dimension, of an even size.
+    dim: The dimension, of an even size.
 
     >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
@@ -395,10 +366,7 @@ class _Shrink(Module):
 class Hardshrink(_Shrink):
     """The unit x, but 0 where `|x|` is at most `lambd`.
 
-    Parameters
-    ----------
-    lambd : float, default 0.5
-        The bound.
+    lambd: The bound.
 
     >>> torch.nn.Hardshrink()(torch.tensor([0.25, 2.0]))
     tensor([0., 2.])
@@ -411,10 +379,7 @@ class Hardshrink(_Shrink):
 class Softshrink(_Shrink):
     """The unit x, moved towards 0 by `lambd`.
 
-    Parameters
-    ----------
-    lambd : float, default 0.5
-        By how much.
+    lambd: By how much.
 
     >>> torch.nn.Softshrink()(torch.tensor([0.25, 2.0]))
     tensor([0.0000, 1.5000])
@@ -427,12 +392,8 @@ class Softshrink(_Shrink):
 class Softplus(Module):
     """The unit `log(1 + exp(beta * x)) / beta`.
 
-    Parameters
-    ----------
-    beta : float, default 1.0
-        How sharp the bend is.
-    threshold : float, default 20.0
-        Above it `beta * x` is taken as it is.
+    beta: How sharp the bend is.
+    threshold: Above it `beta * x` is taken as it is.
 
     >>> torch.nn.Softplus()(torch.tensor([-1.0, 2.0]))
     tensor([0.3133, 2.1269])
@@ -513,12 +474,8 @@ class Softmax2d(Module):
 class PReLU(Module):
     """The unit x, and `weight * x` below 0, where the weight is a parameter.
 
-    Parameters
-    ----------
-    num_parameters : int, default 1
-        The size of the weight: one for all, or one for each channel.
-    init : float, default 0.25
-        Where the weight starts.
+    num_parameters: The size of the weight: one for all, or one for each channel.
+    init: Where the weight starts.
 
     >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)

@@ -143,32 +143,15 @@ def scaled_dot_product_attention(
 
     It is `softmax(scale * query @ key.T + mask) @ value`.
 
-    Parameters
-    ----------
-    query : Tensor
-        Of shape (..., l, e).
-    key : Tensor
-        Of shape (..., s, e).
-    value : Tensor
-        Of shape (..., s, v).
-    attn_mask : Tensor, optional
-        Broadcasts to (..., l, s): True where a query sees a key, or numbers that are added.
-    is_causal : bool, default False
-        Let query i see the keys up to i.
-    scale : float, optional
-        The factor of the products; 1 / sqrt(e) unless given.
-    enable_gqa : bool, default False
-        Let keys and values have fewer heads, in the third dimension from the end.
-
-    Returns
-    -------
-    Tensor
-        Of shape (..., l, v). A query that sees no key gets zeros.
-
-    Raises
-    ------
-    RuntimeError
-        For operands that do not fit, and for `attn_mask` beside `is_causal`.
+    query: Of shape (..., l, e).
+    key: Of shape (..., s, e).
+    value: Of shape (..., s, v).
+    attn_mask: Broadcasts to (..., l, s): True where a query sees a key, or numbers that are added.
+    is_causal: Let query i see the keys up to i.
+    scale: The factor of the products; 1 / sqrt(e) unless given.
+    enable_gqa: Let keys and values have fewer heads, in the third dimension from the end.
+    -> Tensor: Of shape (..., l, v). A query that sees no key gets zeros.
+    RuntimeError: For operands that do not fit, and for `attn_mask` beside `is_causal`.
 
     >>> queries, keys = torch.ones(1, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> F.scaled_dot_product_attention(queries, keys, torch.tensor([[2.0], [4.0]]))
@@ -340,60 +323,32 @@ def multi_head_attention_forward(
 ) -> tuple[Any, Any]:
     """Attention with several heads, from the weights that project to them.
 
-    Parameters
-    ----------
-    query : Tensor
-        Of shape (l, batch, size), or (l, size).
-    key : Tensor
-        Of shape (s, batch, size of keys), or (s, size of keys).
-    value : Tensor
-        Of shape (s, batch, size of values), or (s, size of values).
-    embed_dim_to_check : int
-        What `size` has to be.
-    num_heads : int
-        How many heads there are: a divisor of `size`.
-    in_proj_weight : Tensor or None
-        Of shape (3 * size, size): what queries, keys and values are projected by.
-    in_proj_bias : Tensor or None
-        Of shape (3 * size,): what is added to them.
-    bias_k : Tensor or None
-        A key more, (1, 1, size).
-    bias_v : Tensor or None
-        The value of that key, (1, 1, size).
-    out_proj_weight : Tensor
-        Of shape (size, size): what the heads, side by side, are projected by.
-    out_proj_bias : Tensor or None
-        Of shape (size,): what is added to that.
-    training : bool, default True
-        Whether weights are dropped.
-    attn_mask : Tensor, optional
-        Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers that are
-        added.
-    use_separate_proj_weight : bool, default False
-        Project by the next three weights, in place of `in_proj_weight`.
-    q_proj_weight : Tensor, optional
-        Of shape (size, size).
-    k_proj_weight : Tensor, optional
-        Of shape (size, size of keys).
-    v_proj_weight : Tensor, optional
-        Of shape (size, size of values).
-    static_k : Tensor, optional
-        Heads in place of the projected keys, (batch * heads, s, size / heads).
-    static_v : Tensor, optional
-        Heads in place of the projected values, (batch * heads, s, size / heads).
-
-    Returns
-    -------
-    tuple
-        The result, (l, batch, size) or (l, size), and the weights: (batch, l, s), of each head
-        (batch, heads, l, s), or None. They have no batch where the queries have none.
-
-    Raises
-    ------
-    AssertionError
-        For shapes and dtypes that do not fit.
-    RuntimeError
-        For an `attn_mask` of another shape, and for `is_causal` without it.
+    query (Tensor): Of shape (l, batch, size), or (l, size).
+    key (Tensor): Of shape (s, batch, size of keys), or (s, size of keys).
+    value (Tensor): Of shape (s, batch, size of values), or (s, size of values).
+    embed_dim_to_check: What `size` has to be.
+    num_heads: How many heads there are: a divisor of `size`.
+    in_proj_weight (Tensor or None): Of shape (3 * size, size): what queries, keys and values are
+        projected by.
+    in_proj_bias (Tensor or None): Of shape (3 * size,): what is added to them.
+    bias_k (Tensor or None): A key more, (1, 1, size).
+    bias_v (Tensor or None): The value of that key, (1, 1, size).
+    out_proj_weight (Tensor): Of shape (size, size): what the heads, side by side, are projected
+        by.
+    out_proj_bias (Tensor or None): Of shape (size,): what is added to that.
+    training: Whether weights are dropped.
+    attn_mask (Tensor): Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or
+        numbers that are added.
+    use_separate_proj_weight: Project by the next three weights, in place of `in_proj_weight`.
+    q_proj_weight (Tensor): Of shape (size, size).
+    k_proj_weight (Tensor): Of shape (size, size of keys).
+    v_proj_weight (Tensor): Of shape (size, size of values).
+    static_k (Tensor): Heads in place of the projected keys, (batch * heads, s, size / heads).
+    static_v (Tensor): Heads in place of the projected values, (batch * heads, s, size / heads).
+    -> tuple: The result, (l, batch, size) or (l, size), and the weights: (batch, l, s), of each
+        head (batch, heads, l, s), or None. They have no batch where the queries have none.
+    AssertionError: For shapes and dtypes that do not fit.
+    RuntimeError: For an `attn_mask` of another shape, and for `is_causal` without it.
 
     >>> x, eye, three = torch.eye(2), torch.eye(2), torch.cat([torch.eye(2)] * 3)
     >>> out, weights = F.multi_head_attention_forward(

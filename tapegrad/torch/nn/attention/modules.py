@@ -24,29 +24,15 @@ class MultiheadAttention(Module):
     Where keys and values have the size of the queries, `in_proj_weight` is that of all three; else
     they are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
 
-    Parameters
-    ----------
-    embed_dim : int
-        The size of queries and outputs.
-    num_heads : int
-        How many heads there are: a divisor of `embed_dim`.
-    dropout : float, default 0.0
-        The probability with which a weight is set to 0 while training.
-    bias : bool, default True
-        Whether projections have biases.
-    add_bias_kv : bool, default False
-        Add a key and a value that are parameters.
-    kdim : int, optional
-        The size of keys; `embed_dim` unless given.
-    vdim : int, optional
-        The size of values; `embed_dim` unless given.
-
-    Raises
-    ------
-    ValueError
-        For sizes and numbers of 0 and below.
-    AssertionError
-        For heads that do not divide `embed_dim`.
+    embed_dim: The size of queries and outputs.
+    num_heads: How many heads there are: a divisor of `embed_dim`.
+    dropout: The probability with which a weight is set to 0 while training.
+    bias: Whether projections have biases.
+    add_bias_kv: Add a key and a value that are parameters.
+    kdim: The size of keys; `embed_dim` unless given.
+    vdim: The size of values; `embed_dim` unless given.
+    ValueError: For sizes and numbers of 0 and below.
+    AssertionError: For heads that do not divide `embed_dim`.
 
     See Also
     --------
@@ -138,23 +124,13 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Attend to keys, and project what comes of it.
 
-        Parameters
-        ----------
-        query : Tensor
-            Of shape (l, batch, embed_dim), or (l, embed_dim).
-        key : Tensor
-            Of shape (s, batch, kdim), or (s, kdim).
-        value : Tensor
-            Of shape (s, batch, vdim), or (s, vdim).
-        attn_mask : Tensor, optional
-            Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers that
-            are added.
-
-        Returns
-        -------
-        tuple
-            The output, (l, batch, embed_dim), and the weights: (batch, l, s), of each head (batch,
-            heads, l, s), or None.
+        query: Of shape (l, batch, embed_dim), or (l, embed_dim).
+        key: Of shape (s, batch, kdim), or (s, kdim).
+        value: Of shape (s, batch, vdim), or (s, vdim).
+        attn_mask: Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers
+            that are added.
+        -> tuple: The output, (l, batch, embed_dim), and the weights: (batch, l, s), of each head
+            (batch, heads, l, s), or None.
         """
         turned = self.batch_first and query.ndim == 3
         if turned:

@@ -39,15 +39,8 @@ def _activation_of(given: Activation) -> Callable[[Any], Any]:
 class _Block(Module):
     """Base of the layers of encoders and decoders.
 
-    Parameters
-    ----------
-    activation : {"relu", "gelu"} or callable, default relu
-        The function between the two linear layers.
-
-    Raises
-    ------
-    RuntimeError
-        For another word as `activation`.
+    activation ({"relu", "gelu"} or callable): The function between the two linear layers.
+    RuntimeError: For another word as `activation`.
     """
 
     _attentions: tuple[str, ...] = ("self_attn",)
@@ -213,14 +206,9 @@ def _causal_mask(size: int, given: dtype | None = None) -> Tensor:
 class TransformerEncoder(Module):
     """Copies of a layer of an encoder, one after another, and perhaps a norm.
 
-    Parameters
-    ----------
-    encoder_layer : Module
-        The layer.
-    enable_nested_tensor : bool, default True
-        Without effect: there are no nested tensors.
-    mask_check : bool, default True
-        Without effect.
+    encoder_layer (Module): The layer.
+    enable_nested_tensor: Without effect: there are no nested tensors.
+    mask_check: Without effect.
 
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(5, 3, 4)).shape
@@ -267,10 +255,7 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """Copies of a layer of a decoder, one after another, and perhaps a norm.
 
-    Parameters
-    ----------
-    decoder_layer : Module
-        The layer.
+    decoder_layer (Module): The layer.
 
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
@@ -315,23 +300,12 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder of a source, and a decoder of a target that attends to it.
 
-    Parameters
-    ----------
-    num_encoder_layers : int, default 6
-        How many layers the encoder has.
-    num_decoder_layers : int, default 6
-        How many layers the decoder has.
-    activation : {"relu", "gelu"} or callable, default relu
-        The function between the two linear layers.
-    custom_encoder : Module, optional
-        An encoder in place of the usual one.
-    custom_decoder : Module, optional
-        A decoder in place of the usual one.
-
-    Raises
-    ------
-    RuntimeError
-        For another word as `activation`.
+    num_encoder_layers: How many layers the encoder has.
+    num_decoder_layers: How many layers the decoder has.
+    activation ({"relu", "gelu"} or callable): The function between the two linear layers.
+    custom_encoder (Module): An encoder in place of the usual one.
+    custom_decoder (Module): A decoder in place of the usual one.
+    RuntimeError: For another word as `activation`.
 
     >>> model = torch.nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
     >>> model(torch.ones(6, 3, 4), torch.ones(5, 3, 4)).shape
@@ -397,17 +371,9 @@ class Transformer(Module):
     ) -> Any:
         """The causal mask: -inf above the diagonal, else 0.
 
-        Parameters
-        ----------
-        sz : int
-            The number of steps.
-        dtype : dtype, optional
-            The dtype; the default one unless given.
-
-        Returns
-        -------
-        Tensor
-            Of shape (sz, sz).
+        sz: The number of steps.
+        dtype: The dtype; the default one unless given.
+        -> Tensor: Of shape (sz, sz).
         """
         require_cpu(device)
         return _causal_mask(sz, dtype)

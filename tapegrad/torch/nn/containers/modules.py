@@ -54,10 +54,7 @@ class _Listed(Module):
     def append(self, module: Any) -> Self:
         """Add a module at the end.
 
-        Returns
-        -------
-        Module
-            Itself.
+        -> Module: Itself.
         """
         self.add_module(str(len(self)), module)
         return self
@@ -75,20 +72,9 @@ class _Listed(Module):
     def pop(self, key: SupportsIndex | slice) -> Module | Self:
         """Remove a module, or those of a slice, and return it.
 
-        Parameters
-        ----------
-        key : int or slice
-            Which.
-
-        Returns
-        -------
-        Module
-            What was removed.
-
-        Raises
-        ------
-        IndexError
-            Beyond the ends.
+        key (int or slice): Which.
+        -> Module: What was removed.
+        IndexError: Beyond the ends.
         """
         found = self[key]
         del self[key]
@@ -98,10 +84,7 @@ class _Listed(Module):
 class Sequential(_Listed):
     """Modules called one after another, each with what the one before returned.
 
-    Parameters
-    ----------
-    *args : Module or OrderedDict
-        The modules, or one OrderedDict of them by name.
+    *args (Module or OrderedDict): The modules, or one OrderedDict of them by name.
 
     >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     Sequential(
@@ -131,15 +114,8 @@ class Sequential(_Listed):
     def extend(self, sequential: Iterable[Any]) -> Self:
         """Add modules at the end.
 
-        Parameters
-        ----------
-        sequential : iterable
-            The modules.
-
-        Returns
-        -------
-        Sequential
-            Itself.
+        sequential (iterable): The modules.
+        -> Sequential: Itself.
         """
         for module in sequential:
             self.append(module)
@@ -148,17 +124,9 @@ class Sequential(_Listed):
     def insert(self, index: int, module: Any) -> Self:
         """Add a module before another one.
 
-        Returns
-        -------
-        Sequential
-            Itself.
-
-        Raises
-        ------
-        IndexError
-            Beyond the end.
-        AssertionError
-            For what is no module.
+        -> Sequential: Itself.
+        IndexError: Beyond the end.
+        AssertionError: For what is no module.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")  # noqa: TRY004 - as PyTorch
@@ -221,27 +189,16 @@ class ModuleList(_Listed):
     def insert(self, index: int, module: Any) -> None:
         """Add a module before another one.
 
-        Parameters
-        ----------
-        index : int
-            The place.
-        module : Module
-            The module.
+        index: The place.
+        module (Module): The module.
         """
         self._make_place(index, module)
 
     def extend(self, modules: Iterable[Any]) -> Self:
         """Add modules at the end.
 
-        Returns
-        -------
-        ModuleList
-            Itself.
-
-        Raises
-        ------
-        TypeError
-            For what is not iterable.
+        -> ModuleList: Itself.
+        TypeError: For what is not iterable.
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
@@ -275,10 +232,7 @@ class ModuleList(_Listed):
 class ModuleDict(Module):
     """A dict of modules, which are its submodules.
 
-    Parameters
-    ----------
-    modules : mapping or iterable, optional
-        Modules by name, or pairs of a name and one.
+    modules (mapping or iterable): Modules by name, or pairs of a name and one.
 
     >>> layers = torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2)})
     >>> layers["first"]
@@ -293,17 +247,9 @@ class ModuleDict(Module):
     def update(self, modules: Any) -> None:
         """Add modules from a mapping or pairs.
 
-        Parameters
-        ----------
-        modules : mapping or iterable
-            Modules by name, or pairs of a name and one.
-
-        Raises
-        ------
-        TypeError
-            For what is not iterable, or has elements that are not.
-        ValueError
-            For elements that are no pairs.
+        modules (mapping or iterable): Modules by name, or pairs of a name and one.
+        TypeError: For what is not iterable, or has elements that are not.
+        ValueError: For elements that are no pairs.
         """
         for name, module in pairs_of(modules, ModuleDict, "ModuleDict"):
             self[name] = module
@@ -333,20 +279,9 @@ class ModuleDict(Module):
     def pop(self, key: str) -> Module:
         """Remove a module and return it.
 
-        Parameters
-        ----------
-        key : str
-            Its name.
-
-        Returns
-        -------
-        Module
-            The module.
-
-        Raises
-        ------
-        KeyError
-            Where there is none.
+        key: Its name.
+        -> Module: The module.
+        KeyError: Where there is none.
         """
         found = self[key]
         del self[key]
@@ -359,20 +294,14 @@ class ModuleDict(Module):
     def values(self) -> ValuesView[Module]:
         """The modules.
 
-        Returns
-        -------
-        dict_values
-            The modules, in order.
+        -> dict_values: The modules, in order.
         """
         return self._modules.values()
 
     def items(self) -> ItemsView[str, Module]:
         """Names and modules.
 
-        Returns
-        -------
-        dict_items
-            Pairs, in order.
+        -> dict_items: Pairs, in order.
         """
         return self._modules.items()
 
@@ -413,15 +342,8 @@ def pairs_of(given: Any, kind: type, word: str, method: str = "") -> Iterator[tu
 class Container(Module):
     """A module made of modules given by name.
 
-    Parameters
-    ----------
-    **kwargs : Module
-        The modules.
-
-    Warns
-    -----
-    FutureWarning
-        At each construction.
+    **kwargs (Module): The modules.
+    FutureWarning: At each construction.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):

@@ -18,10 +18,7 @@ from tapegrad.torch.nn.parameter import Parameter
 class ParameterList(Module):
     """A list of parameters, which are parameters of this module; tensors become parameters.
 
-    Parameters
-    ----------
-    values : iterable, optional
-        The parameters; other values than tensors may be among them.
+    values (iterable): The parameters; other values than tensors may be among them.
 
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
@@ -63,15 +60,8 @@ class ParameterList(Module):
     def append(self, value: Any) -> Self:
         """Add a value at the end; a tensor becomes a parameter.
 
-        Parameters
-        ----------
-        value : object
-            The value.
-
-        Returns
-        -------
-        ParameterList
-            Itself.
+        value: The value.
+        -> ParameterList: Itself.
         """
         self._size += 1
         self[self._size - 1] = value
@@ -80,20 +70,9 @@ class ParameterList(Module):
     def extend(self, values: Any) -> Self:
         """Add values at the end; tensors become parameters.
 
-        Parameters
-        ----------
-        values : iterable
-            The values.
-
-        Returns
-        -------
-        ParameterList
-            Itself.
-
-        Raises
-        ------
-        TypeError
-            For what is not iterable, and for a tensor.
+        values (iterable): The values.
+        -> ParameterList: Itself.
+        TypeError: For what is not iterable, and for a tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
@@ -117,11 +96,8 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict of parameters, which are parameters of this module; tensors become parameters.
 
-    Parameters
-    ----------
-    parameters : mapping or iterable, optional
-        Parameters by name, or pairs of a name and one; other values than tensors may be among
-        them.
+    parameters (mapping or iterable): Parameters by name, or pairs of a name and one; other values
+        than tensors may be among them.
 
     >>> weights = torch.nn.ParameterDict({"w": torch.ones(2)})
     >>> list(weights.keys())
@@ -160,20 +136,14 @@ class ParameterDict(Module):
     def copy(self) -> ParameterDict:
         """Another dict of the same parameters.
 
-        Returns
-        -------
-        ParameterDict
-            The copy.
+        -> ParameterDict: The copy.
         """
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a key, which is set to `default` if it was not there.
 
-        Parameters
-        ----------
-        default : object, optional
-            What is set.
+        default: What is set.
         """
         if key not in self:
             self[key] = default
@@ -187,10 +157,7 @@ class ParameterDict(Module):
     def pop(self, key: str) -> Any:
         """Remove a value and return it.
 
-        Raises
-        ------
-        AttributeError
-            Where there is none.
+        AttributeError: Where there is none.
         """
         found = self[key]
         del self[key]
@@ -199,15 +166,8 @@ class ParameterDict(Module):
     def popitem(self) -> tuple[str, Any]:
         """Remove the last value and return it with its name.
 
-        Returns
-        -------
-        tuple
-            The name and the value.
-
-        Raises
-        ------
-        KeyError
-            Where there is none.
+        -> tuple: The name and the value.
+        KeyError: Where there is none.
         """
         key, _ = self._keys.popitem()
         self._keys[key] = None
@@ -216,10 +176,7 @@ class ParameterDict(Module):
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a name, or `default`.
 
-        Parameters
-        ----------
-        default : object, optional
-            What is returned where there is none.
+        default: What is returned where there is none.
         """
         if key not in self:
             return default
@@ -228,17 +185,9 @@ class ParameterDict(Module):
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A dict with the same value for several names.
 
-        Parameters
-        ----------
-        keys : iterable of str
-            The names.
-        default : object, optional
-            The value.
-
-        Returns
-        -------
-        ParameterDict
-            The dict.
+        keys (iterable of str): The names.
+        default: The value.
+        -> ParameterDict: The dict.
         """
         return ParameterDict((key, default) for key in keys)
 
@@ -249,37 +198,23 @@ class ParameterDict(Module):
     def items(self) -> Iterator[tuple[str, Any]]:
         """Names and values.
 
-        Returns
-        -------
-        iterator
-            Pairs, in order.
+        -> iterator: Pairs, in order.
         """
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterator[Any]:
         """The values.
 
-        Returns
-        -------
-        iterator
-            The values, in order.
+        -> iterator: The values, in order.
         """
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
         """Add values from a mapping or pairs; those of a plain dict in the order of their names.
 
-        Parameters
-        ----------
-        parameters : mapping or iterable
-            Values by name, or pairs of a name and one.
-
-        Raises
-        ------
-        TypeError
-            For what is not iterable, or has elements that are not.
-        ValueError
-            For elements that are no pairs.
+        parameters (mapping or iterable): Values by name, or pairs of a name and one.
+        TypeError: For what is not iterable, or has elements that are not.
+        ValueError: For elements that are no pairs.
         """
         ordered = isinstance(parameters, (OrderedDict, ParameterDict))
         if isinstance(parameters, Mapping) and not ordered:

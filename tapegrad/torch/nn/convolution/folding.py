@@ -139,22 +139,10 @@ def unfold(
 ) -> Any:
     """Windows of images as columns.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        The height and width of a window.
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis.
-
-    Returns
-    -------
-    Tensor
-        Of shape (n, channels * elements of a window, number of windows), or without n.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, and images that have no window.
+    kernel_size (int or tuple of int): The height and width of a window.
+    padding (int or tuple of int): How many zeros are put before and after each axis.
+    -> Tensor: Of shape (n, channels * elements of a window, number of windows), or without n.
+    RuntimeError: For an input of other dimensions, and images that have no window.
 
     >>> F.unfold(torch.arange(9.0).reshape(1, 3, 3), 2)
     tensor([[0., 1., 3., 4.],
@@ -175,24 +163,11 @@ def fold(
 ) -> Any:
     """Images of the sums of windows given as columns: the transpose of `unfold`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels * elements of a window, number of windows), or without n.
-    kernel_size : int or tuple of int
-        The height and width of a window.
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis.
-
-    Returns
-    -------
-    Tensor
-        Of shape (n, channels, height, width), or without n.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, and unless there are as many windows as fit.
+    input: Of shape (n, channels * elements of a window, number of windows), or without n.
+    kernel_size (int or tuple of int): The height and width of a window.
+    padding (int or tuple of int): How many zeros are put before and after each axis.
+    -> Tensor: Of shape (n, channels, height, width), or without n.
+    RuntimeError: For an input of other dimensions, and unless there are as many windows as fit.
 
     >>> F.fold(torch.ones(4, 4), 3, 2)
     tensor([[[1., 2., 1.],

@@ -237,29 +237,15 @@ def _transposed_convolution(
 def _conv_nd(dims: int) -> Function:
     """Convolution of {inputs} (cross-correlation): weighted sums over windows.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-    weight : Tensor
-        Of shape (out channels, channels / groups, {kernel}), and of the dtype of `input`.
-    bias : Tensor, optional
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int, default 1
-        The steps between windows, for all axes or for each.
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
-        keep the sizes.
-
-    Returns
-    -------
-    Tensor
-        {Inputs} with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
+    input (Tensor): {Inputs}, {shape}.
+    weight (Tensor): Of shape (out channels, channels / groups, {kernel}), and of the dtype of
+        `input`.
+    bias (Tensor): A number for each of the output channels, which is added.
+    stride (int or tuple of int): The steps between windows, for all axes or for each.
+    padding (int, tuple of int, or {"valid", "same"}): How many zeros are put before and after each
+        axis; "valid" for none, "same" for as many as keep the sizes.
+    -> Tensor: {Inputs} with the out channels.
+    RuntimeError: For shapes, dtypes and numbers that do not fit.
     """
 
     def conv(
@@ -300,28 +286,15 @@ conv1d, conv2d, conv3d = map(
 def _conv_transpose_nd(dims: int) -> Function:
     """Transposed convolution of {inputs}: the derivative of `conv{nd}` by its input.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-    weight : Tensor
-        Of shape (channels, out channels / groups, {kernel}), and of the dtype of `input`.
-    bias : Tensor, optional
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int, default 1
-        The steps of the convolution, for all axes or for each.
-    output_padding : int or tuple of int, default 0
-        Elements more at the end of each axis, since several sizes have convolutions of one size.
-
-    Returns
-    -------
-    Tensor
-        {Inputs} with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
+    input (Tensor): {Inputs}, {shape}.
+    weight (Tensor): Of shape (channels, out channels / groups, {kernel}), and of the dtype of
+        `input`.
+    bias (Tensor): A number for each of the output channels, which is added.
+    stride (int or tuple of int): The steps of the convolution, for all axes or for each.
+    output_padding (int or tuple of int): Elements more at the end of each axis, since several
+        sizes have convolutions of one size.
+    -> Tensor: {Inputs} with the out channels.
+    RuntimeError: For shapes, dtypes and numbers that do not fit.
     """
 
     def conv_transpose(
@@ -377,32 +350,16 @@ def convolution(
 ) -> Any:
     """The convolution, or transposed one, of as many dimensions as the weight has.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...) or (channels, ...).
-    weight : Tensor
-        As in `nn.functional.conv2d`, or, transposed, as in `nn.functional.conv_transpose2d`.
-    bias : Tensor or None
-        A number for each of the output channels, which is added.
-    stride : int or tuple of int
-        The steps of the convolution, for all axes or for each.
-    padding : int, tuple of int, or {"valid", "same"}
-        As in these functions.
-    transposed : bool
-        Whether it is a transposed convolution.
-    output_padding : int or tuple of int
-        As in `nn.functional.conv_transpose2d`; else without effect.
-
-    Returns
-    -------
-    Tensor
-        Of the same number of dimensions, with the out channels.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, dtypes and numbers that do not fit.
+    input: Of shape (n, channels, ...) or (channels, ...).
+    weight: As in `nn.functional.conv2d`, or, transposed, as in `nn.functional.conv_transpose2d`.
+    bias (Tensor or None): A number for each of the output channels, which is added.
+    stride (int or tuple of int): The steps of the convolution, for all axes or for each.
+    padding (int, tuple of int, or {"valid", "same"}): As in these functions.
+    transposed: Whether it is a transposed convolution.
+    output_padding (int or tuple of int): As in `nn.functional.conv_transpose2d`; else without
+        effect.
+    -> Tensor: Of the same number of dimensions, with the out channels.
+    RuntimeError: For shapes, dtypes and numbers that do not fit.
 
     >>> x, kernel = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
     >>> torch.convolution(x, kernel, None, 1, 0, 1, False, 0, 1)

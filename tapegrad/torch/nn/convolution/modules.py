@@ -160,18 +160,10 @@ class _Conv(_ConvNd):
     Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
     weight[0].
 
-    Parameters
-    ----------
-    padding : int, tuple of int, or {"valid", "same"}, default 0
-        How many elements are put before and after each axis; "valid" for none, "same" for as many
-        as keep the sizes.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
-        The elements that are put there.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, other words, and "same" with steps.
+    padding (int, tuple of int, or {"valid", "same"}): How many elements are put before and after
+        each axis; "valid" for none, "same" for as many as keep the sizes.
+    padding_mode ({"zeros", "reflect", "replicate", "circular"}): The elements that are put there.
+    ValueError: For channels that the groups do not divide, other words, and "same" with steps.
     """
 
     def __init__(
@@ -262,15 +254,8 @@ class _ConvTransposeNd(_ConvNd):
     The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
     call takes `output_size`, one of the sizes whose convolution has the size of the input.
 
-    Parameters
-    ----------
-    padding_mode : {"zeros"}, default "zeros"
-        There is no other.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide, and another `padding_mode`.
+    padding_mode ({"zeros"}): There is no other.
+    ValueError: For channels that the groups do not divide, and another `padding_mode`.
     """
 
     padding: tuple[int, ...]
@@ -386,12 +371,8 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _Windows(Module):
     """Windows of images, and columns.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        The height and width of a window.
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis.
+    kernel_size (int or tuple of int): The height and width of a window.
+    padding (int or tuple of int): How many zeros are put before and after each axis.
     """
 
 
@@ -482,21 +463,11 @@ class _LazyConv(LazyModuleMixin):
     def initialize_parameters(self, input: Tensor, *_: Any, **__: Any) -> None:
         """Take in_channels from an input, with a batch of examples or one alone.
 
-        Parameters
-        ----------
-        input : Tensor
-            The input.
-        *_ : object
-            Without effect.
-        **__ : object
-            Without effect.
-
-        Raises
-        ------
-        ValueError
-            For channels that the groups do not divide.
-        RuntimeError
-            For an input of other dimensions.
+        input: The input.
+        *_: Without effect.
+        **__: Without effect.
+        ValueError: For channels that the groups do not divide.
+        RuntimeError: For an input of other dimensions.
         """
         if not self.has_uninitialized_params():
             return

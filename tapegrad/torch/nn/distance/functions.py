@@ -39,17 +39,9 @@ def normalize(
 ) -> Any:
     """The tensor divided by its norms along a dimension, or by `eps` if that is larger.
 
-    Parameters
-    ----------
-    input : Tensor
-        Vectors along `dim`.
-    out : Tensor, optional
-        Where the result is written to.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
+    input: Vectors along `dim`.
+    out: Where the result is written to.
+    -> Tensor: Of the shape of `input`.
 
     >>> F.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
@@ -62,15 +54,8 @@ def normalize(
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
     """The cosines of the angles between vectors along a dimension.
 
-    Parameters
-    ----------
-    x1 : Tensor
-        Vectors along `dim`.
-
-    Returns
-    -------
-    Tensor
-        The cosines, in the shape to which the two broadcast, without `dim`.
+    x1: Vectors along `dim`.
+    -> Tensor: The cosines, in the shape to which the two broadcast, without `dim`.
 
     >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
@@ -93,17 +78,9 @@ def pairwise_distance(
 ) -> Any:
     """The p-norms of `x1 - x2 + eps` along the last dimension.
 
-    Parameters
-    ----------
-    x1 : Tensor
-        Vectors along the last dimension.
-    eps : float, default 1e-06
-        Added to each difference, so that the norm has a derivative.
-
-    Returns
-    -------
-    Tensor
-        The distances, in the shape to which the two broadcast, without the last dimension.
+    x1: Vectors along the last dimension.
+    eps: Added to each difference, so that the norm has a derivative.
+    -> Tensor: The distances, in the shape to which the two broadcast, without the last dimension.
 
     >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
@@ -118,22 +95,10 @@ register("pairwise_distance", method=False)(pairwise_distance)
 def pdist(input: Value, p: float = 2.0) -> Value:
     """The norms of the differences of all pairs of rows.
 
-    Parameters
-    ----------
-    input : Tensor
-        Floating-point rows, (n, d).
-    p : float, default 2.0
-        The power of the norm, at least 0.
-
-    Returns
-    -------
-    Tensor
-        Of shape (n * (n - 1) / 2,): first the pairs of the first row.
-
-    Raises
-    ------
-    RuntimeError
-        For other than two dimensions, for integers, and for a `p` below 0.
+    input: Floating-point rows, (n, d).
+    p: The power of the norm, at least 0.
+    -> Tensor: Of shape (n * (n - 1) / 2,): first the pairs of the first row.
+    RuntimeError: For other than two dimensions, for integers, and for a `p` below 0.
 
     >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
@@ -180,26 +145,12 @@ def _trilinear(input1: Value, input2: Value, weight: Value) -> Value:
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """Products `input1 @ weight[k] @ input2` for every k, plus `bias`.
 
-    Parameters
-    ----------
-    input1 : Tensor
-        Of shape (..., first).
-    input2 : Tensor
-        Of shape (..., second), with the other dimensions of `input1`.
-    weight : Tensor
-        Of shape (k, first, second).
-    bias : Tensor, optional
-        Of shape (k,).
-
-    Returns
-    -------
-    Tensor
-        Of shape (..., k).
-
-    Raises
-    ------
-    RuntimeError
-        For shapes that do not fit, and for different dtypes.
+    input1: Of shape (..., first).
+    input2: Of shape (..., second), with the other dimensions of `input1`.
+    weight: Of shape (k, first, second).
+    bias: Of shape (k,).
+    -> Tensor: Of shape (..., k).
+    RuntimeError: For shapes that do not fit, and for different dtypes.
 
     >>> F.bilinear(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), torch.ones(1, 2, 2))
     tensor([21.])

@@ -32,10 +32,7 @@ class CosineSimilarity(Module):
 class PairwiseDistance(Module):
     """The norms of differences along the last dimension.
 
-    Parameters
-    ----------
-    eps : float, default 1e-06
-        Added to each difference, so that the norm has a derivative.
+    eps: Added to each difference, so that the norm has a derivative.
 
     >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])

@@ -25,10 +25,7 @@ def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each element 0 with probability p, else divided by 1 - p.
 
-    Raises
-    ------
-    ValueError
-        For another `p`.
+    ValueError: For another `p`.
 
     >>> x = F.dropout(torch.ones(1000), 0.5)
     >>> sorted(set(x.tolist()))
@@ -83,17 +80,9 @@ def _of_one(input: Tensor, p: float, training: bool, inplace: bool) -> Any:
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each channel of signals 0 with probability p, else divided by 1 - p.
 
-    Parameters
-    ----------
-    input : Tensor
-        Signals, (n, channels, length) or (channels, length).
-
-    Raises
-    ------
-    ValueError
-        For another `p`.
-    RuntimeError
-        For a tensor of other dimensions.
+    input: Signals, (n, channels, length) or (channels, length).
+    ValueError: For another `p`.
+    RuntimeError: For a tensor of other dimensions.
 
     >>> x = F.dropout1d(torch.ones(8, 3, 5))
     >>> (x == x[..., :1]).all().item()
@@ -112,18 +101,10 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each channel of images 0 with probability p, else divided by 1 - p.
 
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width). Of three dimensions the second has the channels, with
-        a warning.
-
-    Raises
-    ------
-    ValueError
-        For another `p`.
-    RuntimeError
-        For less than two dimensions.
+    input: Images, (n, channels, height, width). Of three dimensions the second has the channels,
+        with a warning.
+    ValueError: For another `p`.
+    RuntimeError: For less than two dimensions.
 
     >>> x = F.dropout2d(torch.ones(8, 3, 5, 5))
     >>> (x == x[..., :1, :1]).all().item()
@@ -145,15 +126,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each channel of volumes 0 with probability p, else divided by 1 - p.
 
-    Parameters
-    ----------
-    input : Tensor
-        Volumes, (n, channels, depth, height, width) or without n. Others warn.
-
-    Raises
-    ------
-    ValueError
-        For another `p`.
+    input: Volumes, (n, channels, depth, height, width) or without n. Others warn.
+    ValueError: For another `p`.
 
     >>> x = F.dropout3d(torch.ones(8, 3, 2, 2, 2))
     >>> (x == x[..., :1, :1, :1]).all().item()
@@ -206,10 +180,7 @@ def alpha_dropout(
     Each element is set, with probability p, to the value that selu tends to far below 0; then all
     are scaled and shifted.
 
-    Raises
-    ------
-    ValueError
-        For another `p`.
+    ValueError: For another `p`.
 
     Notes
     -----
@@ -228,17 +199,9 @@ def feature_alpha_dropout(
 ) -> Any:
     """As `alpha_dropout`, of whole channels.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...).
-
-    Raises
-    ------
-    ValueError
-        For another `p`.
-    RuntimeError
-        For less than two dimensions.
+    input: Of shape (n, channels, ...).
+    ValueError: For another `p`.
+    RuntimeError: For less than two dimensions.
 
     >>> x = F.feature_alpha_dropout(torch.zeros(8, 3, 5), training=True)
     >>> (x == x[..., :1]).all().item()
@@ -320,23 +283,12 @@ def gumbel_softmax(
 ) -> Any:
     """Softmax of logits plus Gumbel noise: a relaxed draw of a class along a dimension.
 
-    Parameters
-    ----------
-    logits : Tensor
-        Logarithms of unnormalized probabilities.
-    tau : float, default 1
-        The temperature.
-    hard : bool, default False
-        Draw one class of each, with the derivative of the relaxed draw.
-    eps : float, default 1e-10
-        Without effect; another value warns.
-    dim : int, default -1
-        The dimension of the classes.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `logits`; the sums along `dim` are 1.
+    logits: Logarithms of unnormalized probabilities.
+    tau: The temperature.
+    hard: Draw one class of each, with the derivative of the relaxed draw.
+    eps: Without effect; another value warns.
+    dim: The dimension of the classes.
+    -> Tensor: Of the shape of `logits`; the sums along `dim` are 1.
 
     Notes
     -----

@@ -13,17 +13,9 @@ from tapegrad.torch.nn.module.module import Module
 class _Dropping(Module):
     """Something that is set to 0 with probability p while training.
 
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of being dropped; the others are divided by 1 - p.
-    inplace : bool, default False
-        Write into the argument.
-
-    Raises
-    ------
-    ValueError
-        For a `p` outside of 0 and 1.
+    p: The probability of being dropped; the others are divided by 1 - p.
+    inplace: Write into the argument.
+    ValueError: For a `p` outside of 0 and 1.
     """
 
     _in_repr = "p inplace"
@@ -39,10 +31,7 @@ class _Dropping(Module):
 class Dropout(_Dropping):
     """Elements set to 0 at random while training, with the others scaled.
 
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of each; the others are divided by 1 - p.
+    p: The probability of each; the others are divided by 1 - p.
 
     >>> layer = torch.nn.Dropout(0.5).eval()
     >>> layer(torch.tensor([1.0, 2.0]))
@@ -90,12 +79,8 @@ class Dropout3d(_Dropping):
 class AlphaDropout(_Dropping):
     """Dropout while training that keeps mean 0 and variance 1, for networks with selu.
 
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of being dropped.
-    inplace : bool, default False
-        Without effect.
+    p: The probability of being dropped.
+    inplace: Without effect.
 
     >>> torch.nn.AlphaDropout()(torch.ones(2, 3)).shape
     torch.Size([2, 3])
@@ -108,12 +93,8 @@ class AlphaDropout(_Dropping):
 class FeatureAlphaDropout(_Dropping):
     """As `AlphaDropout`, of whole channels.
 
-    Parameters
-    ----------
-    p : float, default 0.5
-        The probability of being dropped.
-    inplace : bool, default False
-        Without effect.
+    p: The probability of being dropped.
+    inplace: Without effect.
 
     >>> torch.nn.FeatureAlphaDropout()(torch.ones(2, 3, 4)).shape
     torch.Size([2, 3, 4])

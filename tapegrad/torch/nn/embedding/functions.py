@@ -119,22 +119,10 @@ def embedding_renorm_(
 ) -> Any:
     """Scale the given rows of a matrix down to a norm of at most `max_norm`, in place.
 
-    Parameters
-    ----------
-    indices : Tensor
-        The numbers of the rows.
-    max_norm : float
-        The largest norm that these rows are left with.
-
-    Returns
-    -------
-    Tensor
-        The matrix itself.
-
-    Raises
-    ------
-    TypeError
-        For a `max_norm` that is no number.
+    indices: The numbers of the rows.
+    max_norm: The largest norm that these rows are left with.
+    -> Tensor: The matrix itself.
+    TypeError: For a `max_norm` that is no number.
 
     >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), torch.tensor([0, 1]), 1.0)
     tensor([[0.6000, 0.8000],
@@ -166,26 +154,12 @@ def embedding(
 ) -> Any:
     """Rows of a matrix, looked up by whole numbers.
 
-    Parameters
-    ----------
-    input : Tensor
-        The numbers of rows, int64 or int32, of any shape.
-    padding_idx : int, optional
-        A row that gets no gradient.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*input.shape, size)`.
-
-    Raises
-    ------
-    IndexError
-        For a row outside.
-    RuntimeError
-        For another dtype of `input`, and a `weight` that is no matrix.
-    NotImplementedError
-        For `sparse=True`.
+    input: The numbers of rows, int64 or int32, of any shape.
+    padding_idx: A row that gets no gradient.
+    -> Tensor: Of shape `(*input.shape, size)`.
+    IndexError: For a row outside.
+    RuntimeError: For another dtype of `input`, and a `weight` that is no matrix.
+    NotImplementedError: For `sparse=True`.
 
     >>> F.embedding(torch.tensor([2, 0]), torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
     tensor([[4., 5.],
@@ -363,32 +337,15 @@ def embedding_bag(
 ) -> Any:
     """Means, sums or maxima of bags of rows of a matrix.
 
-    Parameters
-    ----------
-    input : Tensor
-        The numbers of rows, int64 or int32: (bags, length), or all bags in one row.
-    offsets : Tensor, optional
-        Where each bag begins in `input`, if that is one row.
-    per_sample_weights : Tensor, optional
-        Factors of the rows, in the shape of `input`, for sums alone.
-    include_last_offset : bool, default False
-        Whether `offsets` ends with the end of the last bag.
-    padding_idx : int, optional
-        A row that no bag counts.
-
-    Returns
-    -------
-    Tensor
-        Of shape (bags, size); zeros for a bag without rows.
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not fit, and another `mode`.
-    RuntimeError
-        For rows outside, and dtypes that do not fit.
-    NotImplementedError
-        For `sparse=True`, and for factors with another mode than "sum".
+    input: The numbers of rows, int64 or int32: (bags, length), or all bags in one row.
+    offsets: Where each bag begins in `input`, if that is one row.
+    per_sample_weights: Factors of the rows, in the shape of `input`, for sums alone.
+    include_last_offset: Whether `offsets` ends with the end of the last bag.
+    padding_idx: A row that no bag counts.
+    -> Tensor: Of shape (bags, size); zeros for a bag without rows.
+    ValueError: For shapes that do not fit, and another `mode`.
+    RuntimeError: For rows outside, and dtypes that do not fit.
+    NotImplementedError: For `sparse=True`, and for factors with another mode than "sum".
 
     >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
     >>> F.embedding_bag(torch.tensor([[0, 2], [1, 1]]), rows)
@@ -453,26 +410,12 @@ def _of_torch(
 ) -> Any:
     """As `nn.functional.embedding`, but with the matrix first.
 
-    Parameters
-    ----------
-    indices : Tensor
-        The numbers of rows, int64 or int32, of any shape.
-    padding_idx : int, default -1
-        A row that gets no gradient; none if below 0.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*indices.shape, size)`.
-
-    Raises
-    ------
-    IndexError
-        For a row outside.
-    RuntimeError
-        For another dtype of `indices`, and a `weight` that is no matrix.
-    NotImplementedError
-        For `sparse=True`.
+    indices: The numbers of rows, int64 or int32, of any shape.
+    padding_idx: A row that gets no gradient; none if below 0.
+    -> Tensor: Of shape `(*indices.shape, size)`.
+    IndexError: For a row outside.
+    RuntimeError: For another dtype of `indices`, and a `weight` that is no matrix.
+    NotImplementedError: For `sparse=True`.
 
     >>> torch.embedding(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), torch.tensor([1, 0]))
     tensor([[2., 3.],

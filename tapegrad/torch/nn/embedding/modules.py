@@ -20,12 +20,8 @@ from tapegrad.torch.nn.parameter import Parameter
 class _Table(Module):
     """A matrix with a row for each number: weight (num_embeddings, embedding_dim).
 
-    Raises
-    ------
-    NotImplementedError
-        For `sparse=True`.
-    AssertionError
-        For a `padding_idx` outside, and a `_weight` of another shape.
+    NotImplementedError: For `sparse=True`.
+    AssertionError: For a `padding_idx` outside, and a `_weight` of another shape.
     """
 
     weight: Any
@@ -81,10 +77,7 @@ def _shape_of(embeddings: Tensor) -> tuple[int, int]:
 class Embedding(_Table):
     """A row for each whole number.
 
-    Parameters
-    ----------
-    _freeze : bool, default False
-        Whether rows are not trained.
+    _freeze: Whether rows are not trained.
 
     >>> torch.nn.Embedding(10, 3)(torch.tensor([2, 0])).shape
     torch.Size([2, 3])
@@ -141,15 +134,8 @@ class Embedding(_Table):
     ) -> Any:
         """A module with given rows.
 
-        Returns
-        -------
-        Embedding
-            The module.
-
-        Raises
-        ------
-        AssertionError
-            For what is no matrix.
+        -> Embedding: The module.
+        AssertionError: For what is no matrix.
         """
         return cls(
             *_shape_of(embeddings),
@@ -166,10 +152,7 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Means, sums or maxima of bags of rows.
 
-    Parameters
-    ----------
-    padding_idx : int, optional
-        A row that no bag counts, and that starts as zeros.
+    padding_idx: A row that no bag counts, and that starts as zeros.
 
     >>> torch.nn.EmbeddingBag(10, 3)(torch.tensor([[2, 0], [1, 1]])).shape
     torch.Size([2, 3])
@@ -245,20 +228,9 @@ class EmbeddingBag(_Table):
     ) -> Any:
         """A module with given rows.
 
-        Parameters
-        ----------
-        padding_idx : int, optional
-            A row that no bag counts, and that starts as zeros.
-
-        Returns
-        -------
-        EmbeddingBag
-            The module.
-
-        Raises
-        ------
-        AssertionError
-            For what is no matrix.
+        padding_idx: A row that no bag counts, and that starts as zeros.
+        -> EmbeddingBag: The module.
+        AssertionError: For what is no matrix.
         """
         made = cls(
             *_shape_of(embeddings),

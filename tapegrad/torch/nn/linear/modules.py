@@ -25,12 +25,8 @@ from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter
 class Identity(Module):
     """A layer that returns its argument.
 
-    Parameters
-    ----------
-    *args : object
-        Without effect.
-    **kwargs : object
-        Without effect.
+    *args: Without effect.
+    **kwargs: Without effect.
 
     >>> torch.nn.Identity(54)(torch.tensor([1.0]))
     tensor([1.])
@@ -49,10 +45,7 @@ class Linear(Module):
     The weight is (out_features, in_features), the bias (out_features,). Both are drawn uniformly
     between -k and k, where k = 1 / sqrt(in_features).
 
-    Parameters
-    ----------
-    in_features : int
-        The size of the last dimension of inputs.
+    in_features: The size of the last dimension of inputs.
 
     >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
     torch.Size([4, 2])
@@ -101,12 +94,8 @@ class Linear(Module):
 class Flatten(Module):
     """Several dimensions joined into one.
 
-    Parameters
-    ----------
-    start_dim : int, default 1
-        The first of them.
-    end_dim : int, default -1
-        The last of them.
+    start_dim: The first of them.
+    end_dim: The last of them.
 
     >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
     torch.Size([2, 12])
@@ -126,17 +115,9 @@ class Flatten(Module):
 class Unflatten(Module):
     """One dimension as several.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension.
-    unflattened_size : tuple or list of int
-        The sizes.
-
-    Raises
-    ------
-    TypeError
-        For anything else than ints in a tuple or a list.
+    dim: The dimension.
+    unflattened_size (tuple or list of int): The sizes.
+    TypeError: For anything else than ints in a tuple or a list.
 
     >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
     torch.Size([4, 2, 3])
@@ -170,17 +151,9 @@ class Bilinear(Module):
     The weight is (out_features, in1_features, in2_features). It and the bias are drawn uniformly
     between -k and k, where k = 1 / sqrt(in1_features).
 
-    Parameters
-    ----------
-    in1_features : int
-        The size of the last dimension of first inputs, above 0.
-    in2_features : int
-        The size of the last dimension of second inputs.
-
-    Raises
-    ------
-    ValueError
-        For no first features.
+    in1_features: The size of the last dimension of first inputs, above 0.
+    in2_features: The size of the last dimension of second inputs.
+    ValueError: For no first features.
 
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
     torch.Size([5, 4])
@@ -267,15 +240,8 @@ class LazyLinear(LazyModuleMixin, Linear):
     def initialize_parameters(self, input: Tensor) -> None:
         """Take in_features from an input.
 
-        Parameters
-        ----------
-        input : Tensor
-            The input.
-
-        Raises
-        ------
-        AssertionError
-            Where a loaded weight has others.
+        input: The input.
+        AssertionError: Where a loaded weight has others.
         """
         if self.has_uninitialized_params():
             with no_grad():

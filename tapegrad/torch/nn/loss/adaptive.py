@@ -27,23 +27,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     returns the logarithms of the targets' probabilities as `output`, and the mean of their
     negatives as `loss`.
 
-    Parameters
-    ----------
-    in_features : int
-        The size of inputs.
-    n_classes : int
-        The number of classes, which are numbered by falling frequency.
-    cutoffs : sequence of int
-        Where the clusters of classes begin.
-    div_value : float, default 4.0
-        By what the size of each further cluster's projection is divided.
-    head_bias : bool, default False
-        Whether the scores of the frequent classes have a bias.
-
-    Raises
-    ------
-    ValueError
-        Unless `cutoffs` increase from above 0 to below `n_classes`.
+    in_features: The size of inputs.
+    n_classes: The number of classes, which are numbered by falling frequency.
+    cutoffs (sequence of int): Where the clusters of classes begin.
+    div_value: By what the size of each further cluster's projection is divided.
+    head_bias: Whether the scores of the frequent classes have a bias.
+    ValueError: Unless `cutoffs` increase from above 0 to below `n_classes`.
 
     Notes
     -----
@@ -133,15 +122,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def log_prob(self, input: Tensor) -> Any:
         """The logarithms of the probabilities of all classes.
 
-        Parameters
-        ----------
-        input : Tensor
-            Of shape (n, in_features).
-
-        Returns
-        -------
-        Tensor
-            Of shape (n, n_classes).
+        input: Of shape (n, in_features).
+        -> Tensor: Of shape (n, n_classes).
         """
         return self._of_all(input, self.head(input))
 
@@ -158,15 +140,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
         The clusters are asked only where the head does not name a frequent class.
 
-        Parameters
-        ----------
-        input : Tensor
-            Of shape (n, in_features).
-
-        Returns
-        -------
-        Tensor
-            Of shape (n,), int64.
+        input: Of shape (n, in_features).
+        -> Tensor: Of shape (n,), int64.
         """
         head = self.head(input)
         found = head.argmax(1)

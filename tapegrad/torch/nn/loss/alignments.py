@@ -107,32 +107,16 @@ def ctc_loss(
 ) -> Any:
     """The connectionist temporal classification loss, of labels without times.
 
-    Parameters
-    ----------
-    log_probs : Tensor
-        Logarithms of probabilities, (time, n, classes) or (time, classes), from log_softmax, whose
-        derivative the loss assumes; float32 or float64.
-    targets : Tensor
-        The labels, (n, longest), padded; or all in a row, of length sum(target_lengths).
-    input_lengths : Tensor or sequence of int
-        The lengths of the sequences, (n,).
-    target_lengths : Tensor or sequence of int
-        The numbers of labels, (n,).
-    reduction : {"mean", "sum", "none"}, default "mean"
-        What is returned: the mean of the losses, each divided by the length of its target; their
-        sum; or each of them.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses, (n,).
-
-    Raises
-    ------
-    RuntimeError
-        For lengths that do not fit, and for dimensions.
-    ValueError
-        For another word as `reduction`.
+    log_probs: Logarithms of probabilities, (time, n, classes) or (time, classes), from
+        log_softmax, whose derivative the loss assumes; float32 or float64.
+    targets: The labels, (n, longest), padded; or all in a row, of length sum(target_lengths).
+    input_lengths (Tensor or sequence of int): The lengths of the sequences, (n,).
+    target_lengths (Tensor or sequence of int): The numbers of labels, (n,).
+    reduction ({"mean", "sum", "none"}): What is returned: the mean of the losses, each divided by
+        the length of its target; their sum; or each of them.
+    -> Tensor: A number, or with `reduction="none"` the losses, (n,).
+    RuntimeError: For lengths that do not fit, and for dimensions.
+    ValueError: For another word as `reduction`.
 
     Notes
     -----

@@ -115,24 +115,11 @@ def nll_loss(
 ) -> Any:
     """The negative logarithms of the probabilities of given classes.
 
-    Parameters
-    ----------
-    input : Tensor
-        Logarithms of probabilities, (n, classes, ...) or (classes,).
-    target : Tensor
-        The classes, (n, ...) or (), of int64 or uint8.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `target`.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes and dtypes that do not fit.
-    ValueError
-        For an `input` without dimensions, and for different numbers of examples.
+    input: Logarithms of probabilities, (n, classes, ...) or (classes,).
+    target: The classes, (n, ...) or (), of int64 or uint8.
+    -> Tensor: A number, or with `reduction="none"` the losses in the shape of `target`.
+    RuntimeError: For shapes and dtypes that do not fit.
+    ValueError: For an `input` without dimensions, and for different numbers of examples.
 
     >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
     tensor(0.3000)
@@ -224,23 +211,11 @@ def cross_entropy(
 ) -> Any:
     """The cross entropy of logits with classes, or with probabilities of classes.
 
-    Parameters
-    ----------
-    input : Tensor
-        Logits, (n, classes, ...) or (classes,).
-    target : Tensor
-        The classes, (n, ...) or (), of int64 or uint8; or probabilities of them, floating-point
-        numbers of the shape of `input`.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses, (n, ...) or ().
-
-    Raises
-    ------
-    RuntimeError
-        For shapes and dtypes that do not fit, and for another `label_smoothing`.
+    input: Logits, (n, classes, ...) or (classes,).
+    target: The classes, (n, ...) or (), of int64 or uint8; or probabilities of them,
+        floating-point numbers of the shape of `input`.
+    -> Tensor: A number, or with `reduction="none"` the losses, (n, ...) or ().
+    RuntimeError: For shapes and dtypes that do not fit, and for another `label_smoothing`.
 
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
     >>> F.cross_entropy(logits, torch.tensor([0, 1]))
@@ -256,22 +231,10 @@ def cross_entropy(
 def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     """Rows that are 1 at the given classes, else 0.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The classes, int64, of any shape.
-    num_classes : int, default -1
-        How many there are; with -1, one more than the largest given.
-
-    Returns
-    -------
-    Tensor
-        Of int64, with a dimension of the classes after those of `tensor`.
-
-    Raises
-    ------
-    RuntimeError
-        For another dtype, and for classes below 0 or beyond `num_classes`.
+    tensor: The classes, int64, of any shape.
+    num_classes: How many there are; with -1, one more than the largest given.
+    -> Tensor: Of int64, with a dimension of the classes after those of `tensor`.
+    RuntimeError: For another dtype, and for classes below 0 or beyond `num_classes`.
 
     >>> F.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],

@@ -65,15 +65,9 @@ def mse_loss(
 ) -> Any:
     """Squares of `input - target`, and their mean or sum.
 
-    Parameters
-    ----------
-    weight : Tensor, optional
-        Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
-
-    Raises
-    ------
-    ValueError
-        For a `weight` of another shape.
+    weight (Tensor): Factors of the losses, in the shape of `input`; the mean is then divided by
+        their sum.
+    ValueError: For a `weight` of another shape.
 
     >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
@@ -106,15 +100,8 @@ def l1_loss(
 ) -> Any:
     """Absolute values of `input - target`, and their mean or sum.
 
-    Parameters
-    ----------
-    weight : Tensor, optional
-        Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
-
-    Raises
-    ------
-    ValueError
-        For a `weight` of another shape.
+    weight: Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
+    ValueError: For a `weight` of another shape.
 
     >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
     tensor(1.5000)
@@ -143,15 +130,8 @@ def smooth_l1_loss(
 
     A difference d costs `d**2 / (2 * beta)` below `beta`, and `|d| - beta / 2` above it.
 
-    Parameters
-    ----------
-    beta : float, default 1.0
-        Where the one form passes into the other.
-
-    Raises
-    ------
-    RuntimeError
-        For a `beta` below 0.
+    beta: Where the one form passes into the other.
+    RuntimeError: For a `beta` below 0.
 
     >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
@@ -178,19 +158,10 @@ def huber_loss(
 
     A difference d costs `d**2 / 2` up to `delta`, and `delta * (|d| - delta / 2)` above it.
 
-    Parameters
-    ----------
-    delta : float, default 1.0
-        Where the one form passes into the other.
-    weight : Tensor, optional
-        Factors of the losses, in the shape of `input`; the mean is that of the products.
-
-    Raises
-    ------
-    RuntimeError
-        For a `delta` of 0 or below.
-    ValueError
-        For a `weight` of another shape.
+    delta: Where the one form passes into the other.
+    weight: Factors of the losses, in the shape of `input`; the mean is that of the products.
+    RuntimeError: For a `delta` of 0 or below.
+    ValueError: For a `weight` of another shape.
 
     >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])

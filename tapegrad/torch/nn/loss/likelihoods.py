@@ -32,23 +32,12 @@ def poisson_nll_loss(
 
     The logarithm of the factorial of `target` is left out, or, with `full`, Stirling's formula.
 
-    Parameters
-    ----------
-    input : Tensor
-        The logarithm of the mean, or with `log_input=False` the mean.
-    target : Tensor
-        Counts, of the shape of `input`.
-    log_input : bool, default True
-        Whether `input` is a logarithm.
-    full : bool, default False
-        Add Stirling's formula for the constant, where `target` is above 1.
-    eps : float, default 1e-08
-        Added to the mean in the logarithm, where `input` is the mean.
-
-    Raises
-    ------
-    ValueError
-        For another word as `reduction`.
+    input: The logarithm of the mean, or with `log_input=False` the mean.
+    target: Counts, of the shape of `input`.
+    log_input: Whether `input` is a logarithm.
+    full: Add Stirling's formula for the constant, where `target` is above 1.
+    eps: Added to the mean in the logarithm, where `input` is the mean.
+    ValueError: For another word as `reduction`.
 
     >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), reduction="none")
     tensor([1.0000, 0.7183])
@@ -73,21 +62,13 @@ def gaussian_nll_loss(
 ) -> Any:
     """The negative logarithm of the normal density of target, up to a constant.
 
-    Parameters
-    ----------
-    input : Tensor
-        The means, of any shape.
-    target : Tensor
-        What was seen, of the shape of `input`.
-    var : Tensor or float
-        The variances: of the shape of `input`, or with a last dimension of 1 or none.
-    eps : float, default 1e-06
-        The least variance that counts; the derivative is that of `var` itself.
-
-    Raises
-    ------
-    ValueError
-        For negative variances, for other shapes of them, and for another word as `reduction`.
+    input: The means, of any shape.
+    target: What was seen, of the shape of `input`.
+    var (Tensor or float): The variances: of the shape of `input`, or with a last dimension of 1 or
+        none.
+    eps: The least variance that counts; the derivative is that of `var` itself.
+    ValueError: For negative variances, for other shapes of them, and for another word as
+        `reduction`.
 
     >>> F.gaussian_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([2.0, 1.0]), torch.ones(2))
     tensor(1.)

@@ -92,26 +92,12 @@ def margin_ranking_loss(
 ) -> Any:
     """Losses max(0, margin - target * (input1 - input2)), of which of two ranks higher.
 
-    Parameters
-    ----------
-    input1 : Tensor
-        Scores of the first, of any shape.
-    input2 : Tensor
-        Scores of the second; the shapes broadcast.
-    target : Tensor
-        1 where the first should rank higher, -1 where the second should.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape to which all broadcast.
-
-    Raises
-    ------
-    RuntimeError
-        Unless all have the same number of dimensions.
-    ValueError
-        For another word as `reduction`.
+    input1: Scores of the first, of any shape.
+    input2: Scores of the second; the shapes broadcast.
+    target: 1 where the first should rank higher, -1 where the second should.
+    -> Tensor: A number, or with `reduction="none"` the losses in the shape to which all broadcast.
+    RuntimeError: Unless all have the same number of dimensions.
+    ValueError: For another word as `reduction`.
 
     >>> F.margin_ranking_loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
     tensor(1.)
@@ -136,22 +122,10 @@ def hinge_embedding_loss(
 ) -> Any:
     """Losses `input` where target is 1, and max(0, margin - input) where it is -1.
 
-    Parameters
-    ----------
-    input : Tensor
-        Distances, of any shape.
-    target : Tensor
-        1 or -1 for each of them; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses.
-
-    Raises
-    ------
-    ValueError
-        For another word as `reduction`.
+    input: Distances, of any shape.
+    target: 1 or -1 for each of them; the shapes broadcast.
+    -> Tensor: A number, or with `reduction="none"` the losses.
+    ValueError: For another word as `reduction`.
 
     >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
     tensor(0.5000)
@@ -176,28 +150,13 @@ def cosine_embedding_loss(
 ) -> Any:
     """Losses 1 - cos of two vectors where target is 1, and max(0, cos - margin) where it is -1.
 
-    Parameters
-    ----------
-    input1 : Tensor
-        Vectors, (n, d) or (d,).
-    input2 : Tensor
-        Others, of the same number of dimensions.
-    target : Tensor
-        1 or -1 for each pair: (n,) or ().
-    margin : float, default 0
-        The largest cosine of unlike vectors that costs nothing.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `target`.
-
-    Raises
-    ------
-    RuntimeError
-        For other numbers of dimensions.
-    ValueError
-        For another word as `reduction`.
+    input1: Vectors, (n, d) or (d,).
+    input2: Others, of the same number of dimensions.
+    target: 1 or -1 for each pair: (n,) or ().
+    margin: The largest cosine of unlike vectors that costs nothing.
+    -> Tensor: A number, or with `reduction="none"` the losses in the shape of `target`.
+    RuntimeError: For other numbers of dimensions.
+    ValueError: For another word as `reduction`.
 
     >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]])
     >>> F.cosine_embedding_loss(first, second, torch.tensor([1.0]))
@@ -262,17 +221,9 @@ def triplet_margin_loss(
 ) -> Any:
     """Losses `max(0, margin + |anchor - positive| - |anchor - negative|)`, of norms.
 
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses, without the last dimension.
-
-    Raises
-    ------
-    ValueError
-        Unless `margin` is positive, and for another word as `reduction`.
-    RuntimeError
-        Unless all have the same number of dimensions.
+    -> Tensor: A number, or with `reduction="none"` the losses, without the last dimension.
+    ValueError: Unless `margin` is positive, and for another word as `reduction`.
+    RuntimeError: Unless all have the same number of dimensions.
 
     >>> at = torch.tensor([[0.0, 0.0]])
     >>> F.triplet_margin_loss(at, torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
@@ -301,22 +252,11 @@ def triplet_margin_with_distance_loss(
 ) -> Any:
     """Losses max(0, margin + d(anchor, positive) - d(anchor, negative)), of any distance d.
 
-    Parameters
-    ----------
-    distance_function : callable, optional
-        The distances of two tensors of vectors; `pairwise_distance` unless given.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses.
-
-    Raises
-    ------
-    ValueError
-        Unless `margin` is positive, and for another word as `reduction`.
-    RuntimeError
-        Unless all have the same number of dimensions.
+    distance_function (callable): The distances of two tensors of vectors; `pairwise_distance`
+        unless given.
+    -> Tensor: A number, or with `reduction="none"` the losses.
+    ValueError: Unless `margin` is positive, and for another word as `reduction`.
+    RuntimeError: Unless all have the same number of dimensions.
 
     >>> def by_sum(x, y):
     ...     return (x - y).abs().sum(-1)
@@ -417,29 +357,14 @@ def multi_margin_loss(
     It is the sum over the other classes of max(0, margin - own + other)**p, times the weight of
     the class, over the number of classes.
 
-    Parameters
-    ----------
-    input : Tensor
-        Scores, (n, classes) or (classes,).
-    target : Tensor
-        The classes, (n,) or (), of int64.
-    p : {1, 2}, default 1
-        The power.
-    weight : Tensor, optional
-        A factor for each class.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses in the shape of `target`.
-
-    Raises
-    ------
-    ValueError
-        For another `p`, another word as `reduction`, and a `weight` that is no vector.
-    RuntimeError
-        For shapes and dtypes that do not fit, for classes out of range, and for a `weight` that
-        requires grad.
+    input: Scores, (n, classes) or (classes,).
+    target: The classes, (n,) or (), of int64.
+    p ({1, 2}): The power.
+    weight: A factor for each class.
+    -> Tensor: A number, or with `reduction="none"` the losses in the shape of `target`.
+    ValueError: For another `p`, another word as `reduction`, and a `weight` that is no vector.
+    RuntimeError: For shapes and dtypes that do not fit, for classes out of range, and for a
+        `weight` that requires grad.
 
     >>> F.multi_margin_loss(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
     tensor(0.1667)
@@ -486,24 +411,11 @@ def multilabel_margin_loss(
 ) -> Any:
     """How far scores of other classes come within a margin of 1 of those of the target classes.
 
-    Parameters
-    ----------
-    input : Tensor
-        Scores, (n, classes) or (classes,).
-    target : Tensor
-        Of the shape of `input`, of int64: the classes, up to the first -1.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` one for each example.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes and dtypes that do not fit, and for classes out of range.
-    ValueError
-        For another word as `reduction`.
+    input: Scores, (n, classes) or (classes,).
+    target: Of the shape of `input`, of int64: the classes, up to the first -1.
+    -> Tensor: A number, or with `reduction="none"` one for each example.
+    RuntimeError: For shapes and dtypes that do not fit, and for classes out of range.
+    ValueError: For another word as `reduction`.
 
     >>> F.multilabel_margin_loss(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
     tensor(0.1667)
@@ -527,26 +439,12 @@ def soft_margin_loss(
 ) -> Any:
     """Losses log(1 + exp(-target * input)), with targets of 1 and -1.
 
-    Parameters
-    ----------
-    input : Tensor
-        Scores, of any shape.
-    target : Tensor
-        1 or -1 for each; it may not require grad.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses.
-
-    Raises
-    ------
-    TypeError
-        For an argument that is no tensor.
-    RuntimeError
-        For a `target` that requires grad.
-    ValueError
-        For another word as `reduction`.
+    input: Scores, of any shape.
+    target: 1 or -1 for each; it may not require grad.
+    -> Tensor: A number, or with `reduction="none"` the losses.
+    TypeError: For an argument that is no tensor.
+    RuntimeError: For a `target` that requires grad.
+    ValueError: For another word as `reduction`.
 
     >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]), reduction="none")
     tensor([0.6931, 2.1269])
@@ -572,24 +470,11 @@ def multilabel_soft_margin_loss(
 ) -> Any:
     """Means over classes of the binary cross entropies of logits with targets.
 
-    Parameters
-    ----------
-    input : Tensor
-        Logits, (..., classes).
-    target : Tensor
-        0 or 1 for each.
-    weight : Tensor, optional
-        A factor for each class.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` one for each example.
-
-    Raises
-    ------
-    ValueError
-        For another word as `reduction`.
+    input: Logits, (..., classes).
+    target: 0 or 1 for each.
+    weight: A factor for each class.
+    -> Tensor: A number, or with `reduction="none"` one for each example.
+    ValueError: For another word as `reduction`.
 
     >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
     tensor(0.4100)

@@ -65,10 +65,7 @@ class L1Loss(_Loss):
 class SmoothL1Loss(_Loss):
     """Squares where the two differ by less than `beta`, else absolute values.
 
-    Parameters
-    ----------
-    beta : float, default 1.0
-        Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
+    beta: Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
 
     >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
     tensor(0.8125)
@@ -91,10 +88,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Squares where the two differ by at most `delta`, else absolute values.
 
-    Parameters
-    ----------
-    delta : float, default 1.0
-        Where the one form passes into the other; see `nn.functional.huber_loss`.
+    delta: Where the one form passes into the other; see `nn.functional.huber_loss`.
 
     >>> torch.nn.HuberLoss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
     tensor(0.8125)
@@ -111,13 +105,10 @@ class HuberLoss(_Loss):
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
-        The result: the mean over all elements, with a warning, their sum, each of them, or the
-        sum over the number of examples, which is the divergence.
-    log_target : bool, default False
-        Whether targets hold logarithms.
+    reduction ({"mean", "sum", "none", "batchmean"}): The result: the mean over all elements, with
+        a warning, their sum, each of them, or the sum over the number of examples, which is the
+        divergence.
+    log_target: Whether targets hold logarithms.
 
     >>> loss = torch.nn.KLDivLoss(reduction="batchmean")
     >>> loss(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([[0.5, 0.5]]))
@@ -204,10 +195,7 @@ class CrossEntropyLoss(_WeightedLoss):
 class BCELoss(_WeightedLoss):
     """The binary cross entropy of probabilities with targets.
 
-    Parameters
-    ----------
-    weight : Tensor, optional
-        Factors of the losses, which broadcast.
+    weight: Factors of the losses, which broadcast.
 
     >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
@@ -222,12 +210,8 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_Loss):
     """As `BCELoss` of `sigmoid(input)`, without the rounding of sigmoid.
 
-    Parameters
-    ----------
-    weight : Tensor, optional
-        Factors of the losses, which broadcast.
-    pos_weight : Tensor, optional
-        Factors of the part of the loss that the target multiplies, which broadcast.
+    weight: Factors of the losses, which broadcast.
+    pos_weight: Factors of the part of the loss that the target multiplies, which broadcast.
 
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)
@@ -310,10 +294,7 @@ class HingeEmbeddingLoss(_Loss):
 class CosineEmbeddingLoss(_MarginLoss):
     """Directions, which should be alike where the target is 1, and not where it is -1.
 
-    Parameters
-    ----------
-    margin : float, default 0.0
-        The largest cosine of unlike vectors that costs nothing.
+    margin: The largest cosine of unlike vectors that costs nothing.
 
     >>> loss = torch.nn.CosineEmbeddingLoss()
     >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
@@ -329,10 +310,7 @@ class CosineEmbeddingLoss(_MarginLoss):
 class TripletMarginLoss(_Loss):
     """Vectors that should be nearer to a positive than to a negative.
 
-    Raises
-    ------
-    ValueError
-        Unless `margin` is positive.
+    ValueError: Unless `margin` is positive.
 
     >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
     >>> torch.nn.TripletMarginLoss()(at, near, far)
@@ -372,15 +350,9 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """As `TripletMarginLoss`, with a distance of your own.
 
-    Parameters
-    ----------
-    distance_function : callable, optional
-        The distances of two tensors of vectors; `PairwiseDistance()` unless given.
-
-    Raises
-    ------
-    ValueError
-        Unless `margin` is positive.
+    distance_function (callable): The distances of two tensors of vectors; `PairwiseDistance()`
+        unless given.
+    ValueError: Unless `margin` is positive.
 
     >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
     >>> torch.nn.TripletMarginWithDistanceLoss(margin=2.0)(at, near, far)
@@ -424,17 +396,9 @@ def _check_margin(word: str, margin: float) -> None:
 class MultiMarginLoss(_WeightedLoss):
     """How far scores of other classes come within a margin of that of the right class.
 
-    Parameters
-    ----------
-    p : {1, 2}, default 1
-        The power.
-    weight : Tensor, optional
-        A factor for each class.
-
-    Raises
-    ------
-    ValueError
-        For another `p`, and a `weight` that is no vector.
+    p ({1, 2}): The power.
+    weight: A factor for each class.
+    ValueError: For another `p`, and a `weight` that is no vector.
 
     >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
     tensor(0.1667)
@@ -485,10 +449,7 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Means over classes of the binary cross entropies of logits with targets.
 
-    Parameters
-    ----------
-    weight : Tensor, optional
-        A factor for each class.
+    weight: A factor for each class.
 
     >>> loss = torch.nn.MultiLabelSoftMarginLoss()
     >>> loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
@@ -518,14 +479,9 @@ class SoftMarginLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """The negative logarithm of Poisson's probability of counts, up to a constant.
 
-    Parameters
-    ----------
-    log_input : bool, default True
-        Whether inputs are logarithms of means.
-    full : bool, default False
-        Add Stirling's formula for the constant, where the target is above 1.
-    eps : float, default 1e-08
-        Added to the mean in the logarithm, where inputs are means.
+    log_input: Whether inputs are logarithms of means.
+    full: Add Stirling's formula for the constant, where the target is above 1.
+    eps: Added to the mean in the logarithm, where inputs are means.
 
     >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
     tensor(0.8591)
@@ -559,10 +515,7 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative logarithm of the normal density of numbers, up to a constant.
 
-    Parameters
-    ----------
-    eps : float, default 1e-06
-        The least variance that counts.
+    eps: The least variance that counts.
 
     >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.tensor([2.0, 0.0]), torch.ones(2))
     tensor(1.)
@@ -582,11 +535,8 @@ class GaussianNLLLoss(_Loss):
 class CTCLoss(_Loss):
     """Sequences of labels, at times that are not known.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}, default "mean"
-        The result: the mean of the losses, each divided by the length of its target; their
-        sum; or each of them.
+    reduction ({"mean", "sum", "none"}): The result: the mean of the losses, each divided by the
+        length of its target; their sum; or each of them.
 
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
     >>> torch.nn.CTCLoss()(even, torch.tensor([[1]]), [3], [1])
@@ -621,17 +571,9 @@ class CTCLoss(_Loss):
 class NLLLoss2d(NLLLoss):
     """The older name of `NLLLoss` for images.
 
-    Parameters
-    ----------
-    *args : object
-        Those of `NLLLoss`.
-    **kwargs : object
-        Those of `NLLLoss`, by name.
-
-    Warns
-    -----
-    FutureWarning
-        At each construction.
+    *args: Those of `NLLLoss`.
+    **kwargs: Those of `NLLLoss`, by name.
+    FutureWarning: At each construction.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):

@@ -46,27 +46,14 @@ def kl_div(
 ) -> Any:
     """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
 
-    Parameters
-    ----------
-    input : Tensor
-        Logarithms of probabilities, of any shape.
-    target : Tensor
-        Probabilities, or with `log_target` their logarithms.
-    reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
-        What is returned: the mean over all elements, with a warning, their sum, each of them, or
-        the sum over the number of examples, which is the divergence.
-    log_target : bool, default False
-        Whether `target` holds logarithms.
-
-    Returns
-    -------
-    Tensor
-        A number, or with `reduction="none"` the losses.
-
-    Raises
-    ------
-    RuntimeError
-        For integers.
+    input: Logarithms of probabilities, of any shape.
+    target: Probabilities, or with `log_target` their logarithms.
+    reduction ({"mean", "sum", "none", "batchmean"}): What is returned: the mean over all elements,
+        with a warning, their sum, each of them, or the sum over the number of examples, which is
+        the divergence.
+    log_target: Whether `target` holds logarithms.
+    -> Tensor: A number, or with `reduction="none"` the losses.
+    RuntimeError: For integers.
 
     >>> probabilities = torch.tensor([[0.5, 0.5]])
     >>> F.kl_div(torch.tensor([[0.25, 0.75]]).log(), probabilities, reduction="batchmean")
@@ -109,21 +96,11 @@ def binary_cross_entropy(
 ) -> Any:
     """The binary cross entropy of probabilities with `target`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Probabilities between 0 and 1, of any shape.
-    target : Tensor
-        What they should be, of the same shape and dtype.
-    weight : Tensor, optional
-        Factors of the losses, which broadcast.
-
-    Raises
-    ------
-    ValueError
-        For different shapes.
-    RuntimeError
-        For different dtypes, and numbers outside of 0 and 1.
+    input: Probabilities between 0 and 1, of any shape.
+    target: What they should be, of the same shape and dtype.
+    weight: Factors of the losses, which broadcast.
+    ValueError: For different shapes.
+    RuntimeError: For different dtypes, and numbers outside of 0 and 1.
 
     >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
@@ -157,21 +134,11 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """As `binary_cross_entropy` of `sigmoid(input)`, without the rounding of sigmoid.
 
-    Parameters
-    ----------
-    input : Tensor
-        Logits, of any shape.
-    target : Tensor
-        Probabilities, of the same shape.
-    weight : Tensor, optional
-        Factors of the losses, which broadcast.
-    pos_weight : Tensor, optional
-        Factors of the part of the loss that `target` multiplies, which broadcast.
-
-    Raises
-    ------
-    ValueError
-        For different shapes.
+    input: Logits, of any shape.
+    target: Probabilities, of the same shape.
+    weight: Factors of the losses, which broadcast.
+    pos_weight: Factors of the part of the loss that `target` multiplies, which broadcast.
+    ValueError: For different shapes.
 
     >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)

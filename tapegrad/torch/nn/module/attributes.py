@@ -126,19 +126,10 @@ class Tables:
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter under a name.
 
-        Parameters
-        ----------
-        param : Parameter or None
-            The parameter, or None in the place of one.
-
-        Raises
-        ------
-        TypeError
-            For what is no `Parameter`.
-        ValueError
-            For one that an operation made.
-        KeyError
-            For a name that is taken, empty or contains a dot.
+        param (Parameter or None): The parameter, or None in the place of one.
+        TypeError: For what is no `Parameter`.
+        ValueError: For one that an operation made.
+        KeyError: For a name that is taken, empty or contains a dot.
         """
         if "_parameters" not in self.__dict__:
             raise AttributeError(EARLY.format("parameter"))
@@ -161,17 +152,9 @@ class Tables:
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that is not trained under a name.
 
-        Parameters
-        ----------
-        tensor : Tensor or None
-            The tensor, or None in the place of one.
-
-        Raises
-        ------
-        TypeError
-            For what is no tensor.
-        KeyError
-            For a name that is taken, empty or contains a dot.
+        tensor (Tensor or None): The tensor, or None in the place of one.
+        TypeError: For what is no tensor.
+        KeyError: For a name that is taken, empty or contains a dot.
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError(EARLY.format("buffer"))
@@ -190,12 +173,8 @@ class Tables:
     def add_module(self, name: str, module: Any) -> None:
         """Add a module under a name.
 
-        Raises
-        ------
-        TypeError
-            For what is no module.
-        KeyError
-            For a name that is taken, empty or contains a dot.
+        TypeError: For what is no module.
+        KeyError: For a name that is taken, empty or contains a dot.
         """
         if not isinstance(module, Tables) and module is not None:
             raise TypeError(f"{type_name(module)} is not a Module subclass")
@@ -207,12 +186,8 @@ class Tables:
     def register_module(self, name: str, module: Any) -> None:
         """Add a module under a name, as `add_module` does.
 
-        Parameters
-        ----------
-        name : str
-            The name.
-        module : Module or None
-            The module, or None in the place of one.
+        name: The name.
+        module (Module or None): The module, or None in the place of one.
         """
         self.add_module(name, module)
 

@@ -60,20 +60,9 @@ class Calls(Tables):
     def _forward_unimplemented(self, *input: Any) -> Any:
         """Computation of the module; a subclass defines it.
 
-        Parameters
-        ----------
-        *input : object
-            What the module is called with.
-
-        Returns
-        -------
-        object
-            What it computes.
-
-        Raises
-        ------
-        NotImplementedError
-            Where the class does not define it.
+        *input: What the module is called with.
+        -> object: What it computes.
+        NotImplementedError: Where the class does not define it.
         """
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
@@ -109,12 +98,8 @@ class Calls(Tables):
     ) -> Handle:
         """Call `hook(module, args)` before `forward`.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return other arguments.
-        with_kwargs : bool, default False
-            Call `hook(module, args, kwargs)`, which may return both.
+        hook: What is called; it may return other arguments.
+        with_kwargs: Call `hook(module, args, kwargs)`, which may return both.
         """
         flags = (self._forward_pre_hooks_with_kwargs, with_kwargs)
         return Handle.adding(self._forward_pre_hooks, hook, flags, prepend=prepend)
@@ -129,14 +114,9 @@ class Calls(Tables):
     ) -> Handle:
         """Call `hook(module, args, output)` after `forward`.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return another output.
-        with_kwargs : bool, default False
-            Call `hook(module, args, kwargs, output)`.
-        always_call : bool, default False
-            Call it also where `forward` raises, with None for the output.
+        hook: What is called; it may return another output.
+        with_kwargs: Call `hook(module, args, kwargs, output)`.
+        always_call: Call it also where `forward` raises, with None for the output.
         """
         return Handle.adding(
             self._forward_hooks,
@@ -149,10 +129,7 @@ class Calls(Tables):
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        Raises
-        ------
-        RuntimeError
-            Where the module has a hook of `register_backward_hook`.
+        RuntimeError: Where the module has a hook of `register_backward_hook`.
         """
         if self._is_full_backward_hook is False:
             raise RuntimeError(MIXED)
@@ -164,10 +141,7 @@ class Calls(Tables):
 
         PyTorch's older form: use `register_full_backward_hook`.
 
-        Raises
-        ------
-        RuntimeError
-            Where the module has a hook of `register_full_backward_hook`.
+        RuntimeError: Where the module has a hook of `register_full_backward_hook`.
         """
         if self._is_full_backward_hook is True:
             raise RuntimeError(MIXED)
@@ -177,10 +151,7 @@ class Calls(Tables):
     def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` when the gradients of the outputs are known.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return other gradients of the outputs.
+        hook: What is called; it may return other gradients of the outputs.
         """
         return Handle.adding(self._backward_pre_hooks, hook, prepend=prepend)
 

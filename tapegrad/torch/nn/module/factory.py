@@ -39,20 +39,9 @@ def filled(shape: tuple[int, ...], value: float, dtype: Any, device: Any = CPU) 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The keywords that make tensors: device, dtype and memory_format.
 
-    Parameters
-    ----------
-    kwargs : dict or None
-        Keywords; these may stand in a dict of their own under "factory_kwargs".
-
-    Returns
-    -------
-    dict
-        Those that are there.
-
-    Raises
-    ------
-    TypeError
-        For other keywords, and for one that is given twice.
+    kwargs (dict or None): Keywords; these may stand in a dict of their own under "factory_kwargs".
+    -> dict: Those that are there.
+    TypeError: For other keywords, and for one that is given twice.
 
     >>> torch.nn.factory_kwargs({"dtype": torch.float64})
     {'dtype': torch.float64}

@@ -23,12 +23,8 @@ class LazyModuleMixin(Module):
     `cls_to_become`, if there is one. A state may be saved before and after that, and loaded into a
     module before and after that: loading gives shapes, too.
 
-    Parameters
-    ----------
-    *args : object
-        Those of the next class.
-    **kwargs : object
-        Those of the next class, by name.
+    *args: Those of the next class.
+    **kwargs: Those of the next class, by name.
 
     >>> class Scale(torch.nn.modules.lazy.LazyModuleMixin, torch.nn.Module):
     ...     def __init__(self):
@@ -73,17 +69,9 @@ class LazyModuleMixin(Module):
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give all parameters shapes and first values, for the arguments of a call.
 
-        Parameters
-        ----------
-        *args : object
-            The arguments.
-        **kwargs : object
-            Those by name.
-
-        Raises
-        ------
-        NotImplementedError
-            Where a subclass does not define it.
+        *args: The arguments.
+        **kwargs: Those by name.
+        NotImplementedError: Where a subclass does not define it.
         """
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
@@ -92,10 +80,7 @@ class LazyModuleMixin(Module):
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or a buffer has no shape yet.
 
-        Returns
-        -------
-        bool
-            Whether one is there.
+        -> bool: Whether one is there.
         """
         return any(is_lazy(value) for _, value in self._held())
 

@@ -49,17 +49,9 @@ class Module(Calls, State, Walks):
     A subclass calls `super().__init__()`, sets parameters and modules as attributes, and defines
     `forward`; calling the module calls that, with the hooks around it.
 
-    Parameters
-    ----------
-    *args : object
-        None, unless the subclass sets `call_super_init`: the next class then gets them.
-    **kwargs : object
-        None, likewise.
-
-    Raises
-    ------
-    TypeError
-        For arguments that no next class gets.
+    *args: None, unless the subclass sets `call_super_init`: the next class then gets them.
+    **kwargs: None, likewise.
+    TypeError: For arguments that no next class gets.
 
     >>> class Twice(torch.nn.Module):
     ...     def __init__(self):
@@ -117,10 +109,7 @@ class Module(Calls, State, Walks):
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call a function with every module below this one, and this one last.
 
-        Parameters
-        ----------
-        fn : callable
-            The function of a module.
+        fn (callable): The function of a module.
         """
         for module in self.children():
             module.apply(fn)
@@ -130,15 +119,8 @@ class Module(Calls, State, Walks):
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and below.
 
-        Parameters
-        ----------
-        mode : bool, default True
-            Whether the model is trained.
-
-        Raises
-        ------
-        ValueError
-            For what is no bool.
+        mode: Whether the model is trained.
+        ValueError: For what is no bool.
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")  # noqa: TRY004 - as PyTorch
@@ -154,10 +136,7 @@ class Module(Calls, State, Walks):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Let all parameters require grad, or none.
 
-        Parameters
-        ----------
-        requires_grad : bool, default True
-            Whether they do.
+        requires_grad: Whether they do.
         """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -166,10 +145,7 @@ class Module(Calls, State, Walks):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters; or make them zero.
 
-        Parameters
-        ----------
-        set_to_none : bool, default True
-            Let `grad` be None, not zeros.
+        set_to_none: Let `grad` be None, not zeros.
         """
         for parameter in self.parameters():
             forget_gradient(parameter, set_to_none)
@@ -197,20 +173,11 @@ class Module(Calls, State, Walks):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert floating parameters and buffers to a dtype, in place.
 
-        Parameters
-        ----------
-        *args : object
-            A dtype; a device, "cpu", and perhaps a dtype; or a tensor that has the dtype.
-        **kwargs : object
-            The same as `dtype`, `device` and `tensor`; and `memory_format`, the order in memory of
-            those of four and five dimensions.
-
-        Raises
-        ------
-        TypeError
-            For a dtype of integers.
-        RuntimeError
-            For another device, and for `copy`.
+        *args: A dtype; a device, "cpu", and perhaps a dtype; or a tensor that has the dtype.
+        **kwargs: The same as `dtype`, `device` and `tensor`; and `memory_format`, the order in
+            memory of those of four and five dimensions.
+        TypeError: For a dtype of integers.
+        RuntimeError: For another device, and for `copy`.
         """
         if "copy" in kwargs:
             raise RuntimeError(".to() does not accept copy argument")
@@ -237,10 +204,7 @@ class Module(Calls, State, Walks):
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype.
 
-        Parameters
-        ----------
-        dst_type : dtype or str
-            The dtype.
+        dst_type (dtype or str): The dtype.
         """
         return self._apply(lambda tensor: tensor.type(dst_type))
 
@@ -271,20 +235,9 @@ class Module(Calls, State, Walks):
     def cuda(self, device: Any = None) -> Self:
         """Raise, as the CPU is the only device.
 
-        Parameters
-        ----------
-        device : device or int, optional
-            The device.
-
-        Returns
-        -------
-        Module
-            It does not return.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
+        device (device or int): The device.
+        -> Module: It does not return.
+        RuntimeError: Always.
         """
         _dtypes.require_cpu("cuda" if device is None else device)
         return self._apply(lambda tensor: tensor.cuda(device))
@@ -292,10 +245,7 @@ class Module(Calls, State, Walks):
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Replace all values by memory that is not filled.
 
-        Parameters
-        ----------
-        device : device
-            The device, "cpu".
+        device (device): The device, "cpu".
         """
         return self._apply(lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse)
 
@@ -306,12 +256,8 @@ class Module(Calls, State, Walks):
     def compile(self, *_: Any, **__: Any) -> None:
         """Do nothing: calls run as they are.
 
-        Parameters
-        ----------
-        *_ : object
-            Arguments of PyTorch's.
-        **__ : object
-            Arguments of PyTorch's.
+        *_: Arguments of PyTorch's.
+        **__: Arguments of PyTorch's.
         """
 
     # -- printing --------------------------------------------------------------------------------
@@ -319,10 +265,7 @@ class Module(Calls, State, Walks):
     def extra_repr(self) -> str:
         """Settings of the module for `repr`.
 
-        Returns
-        -------
-        str
-            The settings, without the name of the class.
+        -> str: The settings, without the name of the class.
         """
         return ", ".join(f"{name}={getattr(self, name)}" for name in self._in_repr.split())
 

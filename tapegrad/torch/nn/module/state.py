@@ -56,20 +56,14 @@ class State(Tables):
     def register_state_dict_pre_hook(self, hook: Function) -> Handle:
         """Call `hook(module, prefix, keep_vars)` before `state_dict` takes what this one holds.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called.
+        hook: What is called.
         """
         return Handle.adding(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> Handle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may change the state in place, and has to return None.
+        hook (callable): What is called; it may change the state in place, and has to return None.
         """
         hook._from_public_api = True
         return Handle.adding(self._state_dict_hooks, hook)
@@ -86,11 +80,8 @@ class State(Tables):
     def register_load_state_dict_pre_hook(self, hook: Function) -> Handle:
         """Call a hook before `load_state_dict` loads what this module holds.
 
-        Parameters
-        ----------
-        hook : callable
-            It is called as `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
-            unexpected_keys, error_msgs)`, and may change the state in place.
+        hook: It is called as `hook(module, state_dict, prefix, local_metadata, strict,
+            missing_keys, unexpected_keys, error_msgs)`, and may change the state in place.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -103,10 +94,7 @@ class State(Tables):
     def register_load_state_dict_post_hook(self, hook: Function) -> Handle:
         """Call `hook(module, incompatible_keys)` after the state was loaded here and below.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may change the lists of keys in place, and has to return None.
+        hook: What is called; it may change the lists of keys in place, and has to return None.
         """
         return Handle.adding(self._load_state_dict_post_hooks, hook)
 
@@ -115,20 +103,14 @@ class State(Tables):
     def get_extra_state(self) -> Any:
         """State besides tensors; a subclass may define it.
 
-        Returns
-        -------
-        object
-            What `set_extra_state` takes.
+        -> object: What `set_extra_state` takes.
         """
         raise RuntimeError(UNREACHABLE.format("get_extra_state()"))
 
     def set_extra_state(self, state: Any) -> None:
         """Take what `get_extra_state` returned; a subclass may define it.
 
-        Parameters
-        ----------
-        state : object
-            What `get_extra_state` returned.
+        state: What `get_extra_state` returned.
         """
         raise RuntimeError(UNREACHABLE.format("set_extra_state()"))
 
@@ -149,24 +131,11 @@ class State(Tables):
     ) -> Any:
         """All parameters and persistent buffers by path, which share memory with the module's own.
 
-        Parameters
-        ----------
-        *args : object
-            The older form of the following, with a warning.
-        destination : mapping, optional
-            Where they are put; a new one unless given.
-        keep_vars : bool, default False
-            Give the tensors themselves, not detached ones.
-
-        Returns
-        -------
-        mapping
-            Tensors by their paths.
-
-        Raises
-        ------
-        RuntimeError
-            Where a post hook returns something.
+        *args: The older form of the following, with a warning.
+        destination (mapping): Where they are put; a new one unless given.
+        keep_vars: Give the tensors themselves, not detached ones.
+        -> mapping: Tensors by their paths.
+        RuntimeError: Where a post hook returns something.
         """
         if args:
             warn(
@@ -224,26 +193,13 @@ class State(Tables):
     ) -> IncompatibleKeys:
         """Copy values into parameters and buffers of the same paths.
 
-        Parameters
-        ----------
-        state_dict : mapping
-            Tensors by their paths.
-        strict : bool, default True
-            Whether all paths have to be the same.
-        assign : bool, default False
-            Take the tensors themselves.
-
-        Returns
-        -------
-        IncompatibleKeys
-            Lists of paths: `missing_keys`, `unexpected_keys`.
-
-        Raises
-        ------
-        RuntimeError
-            Where paths are missing or unexpected and `strict`, and where a shape differs.
-        TypeError
-            For what is no mapping.
+        state_dict (mapping): Tensors by their paths.
+        strict: Whether all paths have to be the same.
+        assign: Take the tensors themselves.
+        -> IncompatibleKeys: Lists of paths: `missing_keys`, `unexpected_keys`.
+        RuntimeError: Where paths are missing or unexpected and `strict`, and where a shape
+            differs.
+        TypeError: For what is no mapping.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -23,15 +23,8 @@ class Walks(Tables):
     def get_submodule(self, target: str) -> Any:
         """The module at a path such as "layers.0"; itself for an empty path.
 
-        Returns
-        -------
-        Module
-            The module.
-
-        Raises
-        ------
-        AttributeError
-            Where there is nothing, or something else.
+        -> Module: The module.
+        AttributeError: Where there is nothing, or something else.
         """
         found: Any = self
         for name in target.split(".") if target else ():
@@ -43,19 +36,10 @@ class Walks(Tables):
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
         """Put a module at a path such as "layers.0", in place of the one that is there.
 
-        Parameters
-        ----------
-        module : Module
-            The module.
-        strict : bool, default False
-            Raise where there is none.
-
-        Raises
-        ------
-        AttributeError
-            Where there is none and `strict`, and where there is something else.
-        ValueError
-            For an empty path, and for what is no module.
+        module (Module): The module.
+        strict: Raise where there is none.
+        AttributeError: Where there is none and `strict`, and where there is something else.
+        ValueError: For an empty path, and for what is no module.
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -74,15 +58,8 @@ class Walks(Tables):
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as "layers.0.weight".
 
-        Returns
-        -------
-        Parameter
-            The parameter.
-
-        Raises
-        ------
-        AttributeError
-            Where there is none.
+        -> Parameter: The parameter.
+        AttributeError: Where there is none.
         """
         path, _, name = target.rpartition(".")
         found = _named(self.get_submodule(path), name)
@@ -93,15 +70,8 @@ class Walks(Tables):
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path.
 
-        Returns
-        -------
-        Tensor
-            The buffer.
-
-        Raises
-        ------
-        AttributeError
-            Where there is none.
+        -> Tensor: The buffer.
+        AttributeError: Where there is none.
         """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
@@ -117,10 +87,7 @@ class Walks(Tables):
     ) -> Named:
         """This module and all below it, with their paths.
 
-        Parameters
-        ----------
-        memo : set, optional
-            The modules that are left out.
+        memo (set): The modules that are left out.
 
         Yields
         ------

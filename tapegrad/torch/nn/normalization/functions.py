@@ -173,22 +173,13 @@ def batch_norm(
 ) -> Any:
     """Each channel with mean 0 and variance 1 over the batch, times weight plus bias.
 
-    Parameters
-    ----------
-    bias : Tensor, optional
-        A term for each channel.
-    training : bool, default False
-        Normalize by the statistics of the input, towards which the running ones move, in place;
-        else by the running ones.
-    momentum : float, default 0.1
-        How far the running statistics move towards those of the input.
-
-    Raises
-    ------
-    ValueError
-        For one value a channel in training.
-    RuntimeError
-        For shapes and dtypes that do not fit, and for no running statistics where they are needed.
+    bias: A term for each channel.
+    training: Normalize by the statistics of the input, towards which the running ones move, in
+        place; else by the running ones.
+    momentum: How far the running statistics move towards those of the input.
+    ValueError: For one value a channel in training.
+    RuntimeError: For shapes and dtypes that do not fit, and for no running statistics where they
+        are needed.
 
     >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
@@ -262,26 +253,15 @@ def instance_norm(
 ) -> Any:
     """Each channel of each example with mean 0 and variance 1, times weight plus bias.
 
-    Parameters
-    ----------
-    running_mean : Tensor, optional
-        The mean of each channel in earlier batches.
-    running_var : Tensor, optional
-        The variance of each channel in earlier batches.
-    bias : Tensor, optional
-        A term for each channel.
-    use_input_stats : bool, default True
-        Normalize by the statistics of the input, towards which the running ones move, in place;
-        else by the running ones.
-    momentum : float, default 0.1
-        How far the running statistics move towards those of the input.
-
-    Raises
-    ------
-    ValueError
-        For one element a channel.
-    RuntimeError
-        For shapes and dtypes that do not fit, and for no running statistics where they are needed.
+    running_mean: The mean of each channel in earlier batches.
+    running_var: The variance of each channel in earlier batches.
+    bias: A term for each channel.
+    use_input_stats: Normalize by the statistics of the input, towards which the running ones move,
+        in place; else by the running ones.
+    momentum: How far the running statistics move towards those of the input.
+    ValueError: For one element a channel.
+    RuntimeError: For shapes and dtypes that do not fit, and for no running statistics where they
+        are needed.
 
     >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]))
     tensor([[[-1.0000,  1.0000],
@@ -372,21 +352,11 @@ def layer_norm(
 ) -> Any:
     """The last dimensions with mean 0 and variance 1 together, times weight plus bias.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape `(..., *normalized_shape)`.
-    weight : Tensor, optional
-        Factors, of the shape `normalized_shape`.
-    bias : Tensor, optional
-        Terms, of the shape `normalized_shape`.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes and dtypes that do not fit.
-    TypeError
-        For an argument that is no tensor.
+    input: Of shape `(..., *normalized_shape)`.
+    weight: Factors, of the shape `normalized_shape`.
+    bias: Terms, of the shape `normalized_shape`.
+    RuntimeError: For shapes and dtypes that do not fit.
+    TypeError: For an argument that is no tensor.
 
     >>> F.layer_norm(torch.tensor([[1.0, 3.0], [5.0, 9.0]]), (2,))
     tensor([[-1.0000,  1.0000],
@@ -412,21 +382,11 @@ def rms_norm(
 ) -> Any:
     """The last dimensions divided by the root of their mean square, times weight.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape `(..., *normalized_shape)`.
-    weight : Tensor, optional
-        Factors, of the shape `normalized_shape`.
-    eps : float, optional
-        Added to the mean square; the machine epsilon of the dtype unless given.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes that do not fit.
-    TypeError
-        For an argument that is no tensor.
+    input: Of shape `(..., *normalized_shape)`.
+    weight: Factors, of the shape `normalized_shape`.
+    eps: Added to the mean square; the machine epsilon of the dtype unless given.
+    RuntimeError: For shapes that do not fit.
+    TypeError: For an argument that is no tensor.
 
     >>> F.rms_norm(torch.tensor([1.0, 7.0]), (2,))
     tensor([0.2000, 1.4000])
@@ -467,19 +427,11 @@ def group_norm(
 ) -> Any:
     """Groups of channels of each example with mean 0 and variance 1, times weight plus bias.
 
-    Parameters
-    ----------
-    bias : Tensor, optional
-        A term for each channel.
-
-    Raises
-    ------
-    RuntimeError
-        Where the groups do not divide the channels, and for shapes and dtypes that do not fit.
-    ValueError
-        For one element a group.
-    TypeError
-        For an argument that is no tensor.
+    bias: A term for each channel.
+    RuntimeError: Where the groups do not divide the channels, and for shapes and dtypes that do
+        not fit.
+    ValueError: For one element a group.
+    TypeError: For an argument that is no tensor.
 
     >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -533,20 +485,9 @@ def local_response_norm(
 ) -> Any:
     """Each element divided by (k + alpha * mean of squares)**beta over neighbouring channels.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...), with at least three dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    ValueError
-        For less than three dimensions.
+    input: Of shape (n, channels, ...), with at least three dimensions.
+    -> Tensor: Of the shape of `input`.
+    ValueError: For less than three dimensions.
 
     >>> F.local_response_norm(torch.ones(1, 2, 1), 2, alpha=3.0, beta=1.0)
     tensor([[[0.4000],

@@ -149,11 +149,8 @@ class _BatchNorm(_NormBase):
 
     By the statistics of the batch while training, else by the running ones.
 
-    Parameters
-    ----------
-    momentum : float or None, default 0.1
-        How far the running statistics move towards those of a batch; None for the means over all
-        batches.
+    momentum (float or None): How far the running statistics move towards those of a batch; None
+        for the means over all batches.
 
     See Also
     --------
@@ -215,10 +212,7 @@ class BatchNorm3d(_BatchNorm):
 class _InstanceNorm(_NormBase):
     """Channels of each example with mean 0 and variance 1: `nn.functional.instance_norm`.
 
-    Parameters
-    ----------
-    momentum : float, default 0.1
-        How far the running statistics move towards those of an input.
+    momentum: How far the running statistics move towards those of an input.
 
     See Also
     --------
@@ -344,12 +338,8 @@ def _sizes(normalized_shape: Shape) -> tuple[int, ...]:
 class LayerNorm(_Affine):
     """The last dimensions with mean 0 and variance 1 together.
 
-    Parameters
-    ----------
-    elementwise_affine : bool, default True
-        Whether there is a weight and a bias, of this shape.
-    bias : bool, default True
-        Whether there is a bias, if `elementwise_affine`.
+    elementwise_affine: Whether there is a weight and a bias, of this shape.
+    bias: Whether there is a bias, if `elementwise_affine`.
 
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0], [5.0, 9.0]]))
     tensor([[-1.0000,  1.0000],
@@ -393,12 +383,8 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """The last dimensions divided by the root of their mean square.
 
-    Parameters
-    ----------
-    eps : float, optional
-        Added to the mean square; the machine epsilon of the dtype unless given.
-    elementwise_affine : bool, default True
-        Whether there is a weight, of this shape.
+    eps: Added to the mean square; the machine epsilon of the dtype unless given.
+    elementwise_affine: Whether there is a weight, of this shape.
 
     >>> torch.nn.RMSNorm(2)(torch.tensor([1.0, 7.0]))
     tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
@@ -440,15 +426,8 @@ class RMSNorm(_Affine):
 class GroupNorm(_Affine):
     """Groups of channels of each example with mean 0 and variance 1.
 
-    Parameters
-    ----------
-    num_channels : int
-        The channels of inputs.
-
-    Raises
-    ------
-    ValueError
-        For channels that the groups do not divide.
+    num_channels: The channels of inputs.
+    ValueError: For channels that the groups do not divide.
 
     >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 9.0]]))
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
@@ -561,10 +540,7 @@ class _LazyNorm(LazyModuleMixin):
     def initialize_parameters(self, input: Tensor) -> None:
         """Take num_features from an input.
 
-        Parameters
-        ----------
-        input : Tensor
-            The input.
+        input: The input.
         """
         known = not self.has_uninitialized_params()
         self.num_features = int(input.shape[1])

@@ -125,28 +125,14 @@ def pad(
 ) -> Any:
     """The tensor with elements before and after those of its dimensions.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape, for "constant"; for the others with at most two dimensions before those that
-        are padded.
-    mode : {"constant", "reflect", "replicate", "circular"}, default "constant"
-        What is put there: `value`, the elements mirrored at the border, those at the border, or
-        those of the other end.
-    value : float, optional
-        What is put there in the mode "constant"; 0 unless given.
-
-    Returns
-    -------
-    Tensor
-        Of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For widths that do not fit.
-    NotImplementedError
-        For another mode, and dimensions that the mode does not have.
+    input: Of any shape, for "constant"; for the others with at most two dimensions before those
+        that are padded.
+    mode ({"constant", "reflect", "replicate", "circular"}): What is put there: `value`, the
+        elements mirrored at the border, those at the border, or those of the other end.
+    value: What is put there in the mode "constant"; 0 unless given.
+    -> Tensor: Of the same number of dimensions.
+    RuntimeError: For widths that do not fit.
+    NotImplementedError: For another mode, and dimensions that the mode does not have.
 
     >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2))
     tensor([[0., 1., 2., 3., 0., 0.]])
@@ -160,22 +146,10 @@ def pad(
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
     """The tensor with one value before and after the elements of its dimensions.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of any shape.
-    value : float, default 0
-        What is put there.
-
-    Returns
-    -------
-    Tensor
-        Of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For widths that do not fit.
+    input: Of any shape.
+    value: What is put there.
+    -> Tensor: Of the same number of dimensions.
+    RuntimeError: For widths that do not fit.
 
     >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 2), 7)
     tensor([7, 1, 2, 7, 7])

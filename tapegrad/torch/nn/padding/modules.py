@@ -15,10 +15,7 @@ from tapegrad.torch.nn.padding.functions import pad
 class _Padding(Module):
     """Pads the last dimensions: as many as `spatial`, with one width for all or two for each.
 
-    Parameters
-    ----------
-    padding : int or iterable of int
-        The width, or {borders}. Negative ones crop.
+    padding (int or iterable of int): The width, or {borders}. Negative ones crop.
     """
 
     spatial: int

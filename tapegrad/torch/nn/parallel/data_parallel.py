@@ -35,17 +35,9 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Output of the module.
 
-        Parameters
-        ----------
-        *inputs : object
-            What it is called with.
-        **kwargs : object
-            What it is called with, by name.
-
-        Returns
-        -------
-        object
-            Its result.
+        *inputs: What it is called with.
+        **kwargs: What it is called with, by name.
+        -> object: Its result.
         """
         return self.module(*inputs, **kwargs)
 
@@ -60,17 +52,9 @@ def data_parallel(
 ) -> Any:
     """Output of a module for inputs: `DataParallel` as a function.
 
-    Parameters
-    ----------
-    inputs : object
-        What it is called with, one or a tuple of them.
-    module_kwargs : dict, optional
-        What it is called with, by name.
-
-    Returns
-    -------
-    object
-        Its result.
+    inputs: What it is called with, one or a tuple of them.
+    module_kwargs (dict): What it is called with, by name.
+    -> object: Its result.
 
     >>> torch.nn.parallel.data_parallel(torch.nn.Linear(3, 2), torch.ones(4, 3)).shape
     torch.Size([4, 2])

@@ -181,22 +181,11 @@ def _raise_smaller(ways: windows.Ways) -> None:
 def _avg_pool_nd(dims: int) -> Function:
     """Means over windows of {inputs}.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis, at most half of a window.
-
-    Returns
-    -------
-    Tensor
-        The means, of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
+    input (Tensor): {Inputs}, {shape}.
+    padding (int or tuple of int): How many zeros are put before and after each axis, at most half
+        of a window.
+    -> Tensor: The means, of the same number of dimensions.
+    RuntimeError: For an input of other dimensions, windows that do not fit, and steps of 0.
     """
 
     def avg_pool(
@@ -331,20 +320,9 @@ def _adaptive_avg_pool(input: Value, dims: int, output_size: Sizes) -> Value:
 def _adaptive_avg_pool_nd(dims: int) -> Function:
     """Means over windows of {inputs}, such that the result has the size `output_size`.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-
-    Returns
-    -------
-    Tensor
-        The means, with `output_size` as the last {last}.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
+    input (Tensor): {Inputs}, {shape}.
+    -> Tensor: The means, with `output_size` as the last {last}.
+    RuntimeError: For an input of other dimensions.
     """
 
     def adaptive_avg_pool(input: Tensor, output_size: Sizes) -> Any:
@@ -406,20 +384,9 @@ def _lp_pool(
 def _lp_pool_nd(dims: int) -> Function:
     """Norms of windows of {inputs}: the sums of x**p to the power 1 / p.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-
-    Returns
-    -------
-    Tensor
-        The norms, of the same number of dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, and windows that do not fit.
+    input (Tensor): {Inputs}, {shape}.
+    -> Tensor: The norms, of the same number of dimensions.
+    RuntimeError: For an input of other dimensions, and windows that do not fit.
     """
 
     def lp_pool(

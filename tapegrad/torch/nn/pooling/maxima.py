@@ -133,21 +133,10 @@ def _pooled(return_indices: bool, *args: Any) -> Any:
 def _max_pool_nd(dims: int) -> Function:
     """Maxima over windows of {inputs}.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places in the {flat}, int64:
-        the first of equal ones.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
+    input (Tensor): {Inputs}, {shape}.
+    -> Tensor or tuple of Tensor: The maxima; with `return_indices` a tuple of them and of their
+        places in the {flat}, int64: the first of equal ones.
+    RuntimeError: For an input of other dimensions, windows that do not fit, and steps of 0.
     """
 
     def max_pool(
@@ -190,22 +179,10 @@ max_pool1d, max_pool2d, max_pool3d = map(
 def _max_pool_nd_with_indices(dims: int) -> Function:
     """Maxima over windows of {inputs}, and where they are.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-    return_indices : bool, default True
-        Without effect: places are returned.
-
-    Returns
-    -------
-    tuple of Tensor
-        The maxima, and their places in the {flat}, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions, windows that do not fit, and steps of 0.
+    input (Tensor): {Inputs}, {shape}.
+    return_indices (bool): Without effect: places are returned.
+    -> tuple of Tensor: The maxima, and their places in the {flat}, int64.
+    RuntimeError: For an input of other dimensions, windows that do not fit, and steps of 0.
     """
 
     def max_pool(
@@ -259,20 +236,10 @@ def _adaptive_max_pool(input: Value, dims: int, output_size: Sizes, return_indic
 def _adaptive_max_pool_nd(dims: int) -> Function:
     """Maxima over windows of {inputs}, such that the result has the size `output_size`.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        The maxima; with `return_indices` a tuple of them and of their places in the {flat}, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
+    input (Tensor): {Inputs}, {shape}.
+    -> Tensor or tuple of Tensor: The maxima; with `return_indices` a tuple of them and of their
+        places in the {flat}, int64.
+    RuntimeError: For an input of other dimensions.
     """
 
     def adaptive_max_pool(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
@@ -307,22 +274,10 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = members(
 def _adaptive_max_pool_nd_with_indices(dims: int) -> Function:
     """Maxima over windows of {inputs}, such that there are `output_size`, and where they are.
 
-    Parameters
-    ----------
-    input : Tensor
-        {Inputs}, {shape}.
-    return_indices : bool, default True
-        Without effect: places are returned.
-
-    Returns
-    -------
-    tuple of Tensor
-        The maxima, and their places in the {flat}, int64.
-
-    Raises
-    ------
-    RuntimeError
-        For an input of other dimensions.
+    input (Tensor): {Inputs}, {shape}.
+    return_indices (bool): Without effect: places are returned.
+    -> tuple of Tensor: The maxima, and their places in the {flat}, int64.
+    RuntimeError: For an input of other dimensions.
     """
 
     def adaptive_max_pool(input: Tensor, output_size: Sizes, return_indices: bool = True) -> Any:
@@ -452,28 +407,15 @@ def _unpooled(
 def _max_unpool_nd(dims: int) -> Function:
     """Zeros but for the maxima that `max_pool{nd}` found, which stand where they were.
 
-    Parameters
-    ----------
-    input : Tensor
-        Maxima, {shape}.
-    kernel_size : int or tuple of int
-        The sides of a window in the pooling.
-    stride : int or tuple of int, optional
-        The steps between windows in the pooling; `kernel_size` unless given.
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
-    output_size : sequence of int, optional
-        The size of what was pooled, where several sizes have that result.
-
-    Returns
-    -------
-    Tensor
-        {Inputs} of the {size} that was pooled.
-
-    Raises
-    ------
-    ValueError
-        For an `output_size` that the pooling cannot have had.
+    input (Tensor): Maxima, {shape}.
+    kernel_size (int or tuple of int): The sides of a window in the pooling.
+    stride (int or tuple of int): The steps between windows in the pooling; `kernel_size` unless
+        given.
+    padding (int or tuple of int): The padding of the pooling.
+    output_size (sequence of int): The size of what was pooled, where several sizes have that
+        result.
+    -> Tensor: {Inputs} of the {size} that was pooled.
+    ValueError: For an `output_size` that the pooling cannot have had.
     """
 
     def max_unpool(
@@ -529,10 +471,7 @@ def refuse_fractional(name: str) -> NoReturn:
 def _fractional_max_pool_nd(dims: int) -> Function:
     """Maxima over windows drawn at random, which are not implemented.
 
-    Raises
-    ------
-    NotImplementedError
-        Always: its windows are drawn by a generator that NumPy has not.
+    NotImplementedError: Always: its windows are drawn by a generator that NumPy has not.
     """
 
     def fractional_max_pool(*args: Any, **kwargs: Any) -> NoReturn:

@@ -86,10 +86,7 @@ class MaxPool3d(_MaxPool):
 class _MaxUnpool(Module):
     """Zeros but for the maxima of a pooling, which stand where they were.
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        The padding of the pooling.
+    padding (int or tuple of int): The padding of the pooling.
     """
 
     _in_repr = "kernel_size stride padding"
@@ -156,17 +153,9 @@ class MaxUnpool3d(_MaxUnpool):
 class _Fractional(Module):
     """Maxima over windows drawn at random, which are not implemented.
 
-    Parameters
-    ----------
-    *args : object
-        Those of PyTorch's class.
-    **kwargs : object
-        Those of PyTorch's class.
-
-    Raises
-    ------
-    NotImplementedError
-        Always: its windows are drawn by a generator that NumPy has not.
+    *args: Those of PyTorch's class.
+    **kwargs: Those of PyTorch's class.
+    NotImplementedError: Always: its windows are drawn by a generator that NumPy has not.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -202,10 +191,8 @@ class FractionalMaxPool3d(_Fractional):
 class _AvgPool(Module):
     """Means over windows.
 
-    Parameters
-    ----------
-    padding : int or tuple of int, default 0
-        How many zeros are put before and after each axis, at most half of a window.
+    padding (int or tuple of int): How many zeros are put before and after each axis, at most half
+        of a window.
     """
 
     _in_repr = "kernel_size stride padding"
@@ -291,10 +278,7 @@ class AvgPool3d(_AvgPoolNd):
 class _LPPool(Module):
     """Norms of windows: the sums of x**p to the power 1 / p.
 
-    Parameters
-    ----------
-    norm_type : float
-        The power p of the norm. It is not infinity.
+    norm_type: The power p of the norm. It is not infinity.
     """
 
     _in_repr = "norm_type kernel_size stride ceil_mode"
@@ -368,10 +352,7 @@ class _AdaptiveAvgPool(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """Means over as many windows of signals as wanted.
 
-    Parameters
-    ----------
-    output_size : int
-        The length of the result.
+    output_size (int): The length of the result.
 
     >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[2., 6.]])
@@ -416,10 +397,7 @@ class _AdaptiveMaxPool(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Maxima over as many windows of signals as wanted.
 
-    Parameters
-    ----------
-    output_size : int
-        The length of the result.
+    output_size (int): The length of the result.
 
     >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
     tensor([[3., 7.]])

@@ -32,27 +32,14 @@ class RNNBase(Module):
     with proj_size weight_hr_lk; those of the other direction have the suffix `_reverse`. All are
     drawn uniformly between -s and s, where s = 1 / sqrt(hidden_size).
 
-    Parameters
-    ----------
-    mode : {"LSTM", "GRU", "RNN_TANH", "RNN_RELU"}
-        What a step is.
-    num_layers : int, default 1
-        How many layers there are, each over the outputs of the last.
-    batch_first : bool, default False
-        Take and return (batch, time, size) in place of (time, batch, size).
-    dropout : float, default 0.0
-        The probability of dropout between layers while training.
-    bidirectional : bool, default False
-        Go through sequences in both directions.
-    proj_size : int, default 0
-        The size to which the state of an LSTM is projected; 0 for none.
-
-    Raises
-    ------
-    ValueError
-        For sizes and probabilities out of range, and another mode.
-    TypeError
-        For sizes that are no ints, and flags that are no bools.
+    mode ({"LSTM", "GRU", "RNN_TANH", "RNN_RELU"}): What a step is.
+    num_layers: How many layers there are, each over the outputs of the last.
+    batch_first: Take and return (batch, time, size) in place of (time, batch, size).
+    dropout: The probability of dropout between layers while training.
+    bidirectional: Go through sequences in both directions.
+    proj_size: The size to which the state of an LSTM is projected; 0 for none.
+    ValueError: For sizes and probabilities out of range, and another mode.
+    TypeError: For sizes that are no ints, and flags that are no bools.
 
     >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
     torch.Size([5, 2, 4])
@@ -183,12 +170,8 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise for an input of another dtype or size.
 
-        Raises
-        ------
-        ValueError
-            For another dtype.
-        RuntimeError
-            For another number of dimensions, and another size.
+        ValueError: For another dtype.
+        RuntimeError: For another number of dimensions, and another size.
         """
         weight = self._flat_weights[0].dtype
         if input.dtype != weight:
@@ -210,10 +193,7 @@ class RNNBase(Module):
     ) -> tuple[int, int, int]:
         """The shape of the state h.
 
-        Returns
-        -------
-        tuple of int
-            The layers times directions, the examples, and the size.
+        -> tuple of int: The layers times directions, the examples, and the size.
         """
         return self._state_shape(input, batch_sizes, self.proj_size or self.hidden_size)
 
@@ -234,17 +214,9 @@ class RNNBase(Module):
     ) -> None:
         """Raise for a state of another shape.
 
-        Parameters
-        ----------
-        expected_hidden_size : tuple of int
-            The shape.
-        msg : str, optional
-            The text of the error, with places for both shapes.
-
-        Raises
-        ------
-        RuntimeError
-            For another shape.
+        expected_hidden_size (tuple of int): The shape.
+        msg: The text of the error, with places for both shapes.
+        RuntimeError: For another shape.
         """
         if tuple(hx.shape) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
@@ -252,17 +224,9 @@ class RNNBase(Module):
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
         """Raise for an input or a state that does not fit.
 
-        Parameters
-        ----------
-        hidden : Tensor
-            The state.
-
-        Raises
-        ------
-        ValueError
-            For an input of another dtype.
-        RuntimeError
-            For other shapes.
+        hidden (Tensor): The state.
+        ValueError: For an input of another dtype.
+        RuntimeError: For other shapes.
         """
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
@@ -270,10 +234,7 @@ class RNNBase(Module):
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The state with its examples in another order.
 
-        Returns
-        -------
-        Tensor
-            The state.
+        -> Tensor: The state.
         """
         return hx if permutation is None else _permuted(hx, permutation)
 
@@ -300,27 +261,14 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The outputs of the last layer for all steps, and the last states of all layers.
 
-        Parameters
-        ----------
-        input : Tensor or PackedSequence
-            Of shape (time, batch, input_size), with batch_first (batch, time, input_size), or
-            without batch (time, input_size).
-        hx : Tensor or tuple of Tensor, optional
-            The first states, zeros unless given: (layers * directions, batch, hidden_size), for an
-            LSTM a pair of them.
-
-        Returns
-        -------
-        tuple
-            The outputs, as `input` is, with a last dimension of directions * hidden_size; and the
-            last states, as `hx`.
-
-        Raises
-        ------
-        ValueError
-            For an input of another dtype or other dimensions.
-        RuntimeError
-            For other shapes.
+        input (Tensor or PackedSequence): Of shape (time, batch, input_size), with batch_first
+            (batch, time, input_size), or without batch (time, input_size).
+        hx (Tensor or tuple of Tensor): The first states, zeros unless given: (layers * directions,
+            batch, hidden_size), for an LSTM a pair of them.
+        -> tuple: The outputs, as `input` is, with a last dimension of directions * hidden_size;
+            and the last states, as `hx`.
+        ValueError: For an input of another dtype or other dimensions.
+        RuntimeError: For other shapes.
         """
         if isinstance(input, PackedSequence):
             data, sizes, order, back = input
@@ -376,17 +324,9 @@ class RNN(RNNBase):
 
     It is `h = tanh(x @ W_ih.T + b_ih + h @ W_hh.T + b_hh)`.
 
-    Parameters
-    ----------
-    *args : object
-        Those of `RNNBase` after its first, but for `proj_size`; the fourth is the nonlinearity.
-    **kwargs : object
-        The same by name; `nonlinearity` is "tanh" or "relu".
-
-    Raises
-    ------
-    ValueError
-        For another nonlinearity, for `proj_size`, and what `RNNBase` refuses.
+    *args: Those of `RNNBase` after its first, but for `proj_size`; the fourth is the nonlinearity.
+    **kwargs: The same by name; `nonlinearity` is "tanh" or "relu".
+    ValueError: For another nonlinearity, for `proj_size`, and what `RNNBase` refuses.
 
     >>> out, state = torch.nn.RNN(3, 4)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape
@@ -418,15 +358,8 @@ class GRU(RNNBase):
     The gates are `r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)`, z likewise, and `n = tanh(W_in x +
     b_in + r (W_hn h + b_hn))`; the new state is `(1 - z) n + z h`.
 
-    Parameters
-    ----------
-    *args : object
-        Those of `RNNBase` after its first, but for `proj_size`.
-
-    Raises
-    ------
-    ValueError
-        For `proj_size`, and what `RNNBase` refuses.
+    *args: Those of `RNNBase` after its first, but for `proj_size`.
+    ValueError: For `proj_size`, and what `RNNBase` refuses.
 
     >>> out, state = torch.nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape
@@ -449,15 +382,8 @@ class LSTM(RNNBase):
     The cell is f c + i g, the state o tanh(c), where i, f and o are sigmoids and g a tanh of
     affine maps of x and h. With proj_size the state is W_hr (o tanh(c)).
 
-    Parameters
-    ----------
-    *args : object
-        Those of `RNNBase` after its first.
-
-    Raises
-    ------
-    ValueError
-        For what `RNNBase` refuses.
+    *args: Those of `RNNBase` after its first.
+    ValueError: For what `RNNBase` refuses.
 
     >>> out, (state, cell) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
     >>> out.shape, state.shape, cell.shape
@@ -476,27 +402,16 @@ class LSTM(RNNBase):
     ) -> tuple[int, int, int]:
         """The shape of the cell c.
 
-        Returns
-        -------
-        tuple of int
-            The layers times directions, the examples, and the size.
+        -> tuple of int: The layers times directions, the examples, and the size.
         """
         return self._state_shape(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
         """Raise for an input or a pair of states that does not fit.
 
-        Parameters
-        ----------
-        hidden : tuple of Tensor
-            The states.
-
-        Raises
-        ------
-        ValueError
-            For an input of another dtype.
-        RuntimeError
-            For other shapes.
+        hidden (tuple of Tensor): The states.
+        ValueError: For an input of another dtype.
+        RuntimeError: For other shapes.
         """
         self.check_input(input, batch_sizes)
         for place, shape in enumerate(
@@ -511,15 +426,8 @@ class LSTM(RNNBase):
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """Both states with their examples in another order.
 
-        Parameters
-        ----------
-        hx : tuple of Tensor
-            The states.
-
-        Returns
-        -------
-        tuple of Tensor
-            The states.
+        hx (tuple of Tensor): The states.
+        -> tuple of Tensor: The states.
         """
         if permutation is None:
             return hx
@@ -548,10 +456,7 @@ class LSTM(RNNBase):
 class RNNCellBase(Module):
     """The base of the cells: weight_ih, weight_hh, bias_ih and bias_hh.
 
-    Parameters
-    ----------
-    num_chunks : int
-        How many gates there are.
+    num_chunks: How many gates there are.
 
     >>> torch.nn.RNNCellBase(3, 4, True, 1).weight_ih.shape
     torch.Size([4, 3])
@@ -615,10 +520,7 @@ class RNNCell(RNNCellBase):
 
     The state is (batch, hidden_size) or (hidden_size,), zeros unless given.
 
-    Parameters
-    ----------
-    nonlinearity : {"tanh", "relu"}, default "tanh"
-        What the state is.
+    nonlinearity ({"tanh", "relu"}): What the state is.
 
     >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])

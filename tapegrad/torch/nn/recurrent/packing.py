@@ -26,22 +26,13 @@ class _Packed(NamedTuple):
 class PackedSequence(_Packed):
     """The elements of several sequences, in order of time: `pack_padded_sequence` makes it.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of shape (elements, ...): first the first element of every sequence, longest sequence
-        first.
-    batch_sizes : Tensor, optional
-        How many sequences reach each time, int64; without it `data` is a pair of both.
-    sorted_indices : Tensor, optional
-        The places that the sequences had; None where they were sorted.
-    unsorted_indices : Tensor, optional
-        The inverse permutation; computed unless given.
-
-    Raises
-    ------
-    AssertionError
-        For no `batch_sizes`, and no pair as `data`.
+    data (Tensor): Of shape (elements, ...): first the first element of every sequence, longest
+        sequence first.
+    batch_sizes (Tensor): How many sequences reach each time, int64; without it `data` is a pair of
+        both.
+    sorted_indices (Tensor): The places that the sequences had; None where they were sorted.
+    unsorted_indices (Tensor): The inverse permutation; computed unless given.
+    AssertionError: For no `batch_sizes`, and no pair as `data`.
 
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).data
     tensor([1, 4, 2, 3])
@@ -70,12 +61,8 @@ class PackedSequence(_Packed):
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences with `data.to(...)`; itself where that changes nothing.
 
-        Parameters
-        ----------
-        *args : object
-            What `to` is called with.
-        **kwargs : object
-            What `to` is called with, by name.
+        *args: What `to` is called with.
+        **kwargs: What `to` is called with, by name.
         """
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with_data(data)
@@ -83,10 +70,7 @@ class PackedSequence(_Packed):
     def cpu(self) -> PackedSequence:
         """The same sequences, as the CPU is the only device.
 
-        Returns
-        -------
-        PackedSequence
-            Itself.
+        -> PackedSequence: Itself.
         """
         return self
 
@@ -98,20 +82,14 @@ class PackedSequence(_Packed):
     def is_pinned(self) -> bool:
         """Whether its memory is pinned: False.
 
-        Returns
-        -------
-        bool
-            False.
+        -> bool: False.
         """
         return False
 
     def pin_memory(self) -> PackedSequence:
         """The same sequences, as memory is not pinned.
 
-        Returns
-        -------
-        PackedSequence
-            Itself.
+        -> PackedSequence: Itself.
         """
         return self
 
@@ -139,15 +117,8 @@ class PackedSequence(_Packed):
 def invert_permutation(permutation: Tensor | None) -> Any:
     """The permutation that undoes one.
 
-    Parameters
-    ----------
-    permutation : Tensor or None
-        The permutation.
-
-    Returns
-    -------
-    Tensor or None
-        Its inverse; None for None.
+    permutation (Tensor or None): The permutation.
+    -> Tensor or None: Its inverse; None for None.
 
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
@@ -171,15 +142,8 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Padded sequences as a PackedSequence.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (time, batch, ...).
-
-    Raises
-    ------
-    RuntimeError
-        For lengths that do not fit, that are 0, or that grow with `enforce_sorted`.
+    input: Of shape (time, batch, ...).
+    RuntimeError: For lengths that do not fit, that are 0, or that grow with `enforce_sorted`.
 
     >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
     >>> torch.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
@@ -244,24 +208,11 @@ def pad_packed_sequence(
 ) -> tuple[Any, Any]:
     """A PackedSequence as a padded tensor, and the lengths.
 
-    Parameters
-    ----------
-    sequence : PackedSequence
-        The sequences.
-    padding_value : float, default 0.0
-        What stands after the end of a sequence.
-    total_length : int, optional
-        The time, at least that of the longest; that unless given.
-
-    Returns
-    -------
-    tuple of Tensor
-        The padded tensor, (time, batch, ...), and the lengths, int64.
-
-    Raises
-    ------
-    ValueError
-        For a shorter `total_length`.
+    sequence: The sequences.
+    padding_value: What stands after the end of a sequence.
+    total_length: The time, at least that of the longest; that unless given.
+    -> tuple of Tensor: The padded tensor, (time, batch, ...), and the lengths, int64.
+    ValueError: For a shorter `total_length`.
 
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
     >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
@@ -296,22 +247,10 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences of different lengths as one tensor.
 
-    Parameters
-    ----------
-    padding_value : float, default 0.0
-        What stands there.
-    padding_side : {"right", "left"}, default "right"
-        Whether the padding stands after or before a sequence.
-
-    Returns
-    -------
-    Tensor
-        Of shape (time, batch, ...).
-
-    Raises
-    ------
-    RuntimeError
-        For no sequences, for what is not iterable, and another side.
+    padding_value: What stands there.
+    padding_side ({"right", "left"}): Whether the padding stands after or before a sequence.
+    -> Tensor: Of shape (time, batch, ...).
+    RuntimeError: For no sequences, for what is not iterable, and another side.
 
     >>> torch.nn.utils.rnn.pad_sequence([torch.ones(3), torch.ones(1)], batch_first=True)
     tensor([[1., 1., 1.],
@@ -344,15 +283,8 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Any]:
     """The sequences of a padded tensor, each with its own length.
 
-    Parameters
-    ----------
-    padded_sequences : Tensor
-        Of shape (time, batch, ...).
-
-    Returns
-    -------
-    list of Tensor
-        The sequences.
+    padded_sequences: Of shape (time, batch, ...).
+    -> list of Tensor: The sequences.
 
     >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
     >>> torch.nn.utils.rnn.unpad_sequence(padded, [3, 1], batch_first=True)
@@ -365,10 +297,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences of different lengths as a PackedSequence.
 
-    Raises
-    ------
-    RuntimeError
-        For lengths that grow with `enforce_sorted`, and for no sequences.
+    RuntimeError: For lengths that grow with `enforce_sorted`, and for no sequences.
 
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])]).data
     tensor([1, 4, 2])
@@ -381,15 +310,8 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     """The sequences of a PackedSequence, each with its own length.
 
-    Parameters
-    ----------
-    packed_sequences : PackedSequence
-        The sequences.
-
-    Returns
-    -------
-    list of Tensor
-        The sequences.
+    packed_sequences: The sequences.
+    -> list of Tensor: The sequences.
 
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
     >>> torch.nn.utils.rnn.unpack_sequence(packed)

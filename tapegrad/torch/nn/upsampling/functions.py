@@ -117,20 +117,11 @@ def interpolate(
 ) -> Any:
     """The spatial dimensions of a tensor in another size.
 
-    Parameters
-    ----------
-    mode : str, default "nearest"
-        How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
-        "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
-    antialias : bool, default False
-        Let all elements of images that are made smaller count.
-
-    Raises
-    ------
-    ValueError
-        For parameters that contradict each other.
-    NotImplementedError
-        For a mode that the dimensions do not have, and for most integers.
+    mode: How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of
+        images "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
+    antialias: Let all elements of images that are made smaller count.
+    ValueError: For parameters that contradict each other.
+    NotImplementedError: For a mode that the dimensions do not have, and for most integers.
 
     >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
@@ -234,11 +225,8 @@ def upsample(
 ) -> Any:
     """The older name of `interpolate`, with a warning.
 
-    Parameters
-    ----------
-    mode : str, default "nearest"
-        How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
-        "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
+    mode: How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of
+        images "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
 
     See Also
     --------
@@ -272,10 +260,7 @@ def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors 
 def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors = None) -> Any:
     """Bilinear `interpolate` with aligned corners, with a warning.
 
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width).
+    input: Images, (n, channels, height, width).
 
     See Also
     --------

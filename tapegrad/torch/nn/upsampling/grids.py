@@ -36,24 +36,12 @@ def _coordinates(size: int, align_corners: bool, like: Value) -> Value:
 def _affine_grid(theta: Value, size: Sequence[int], align_corners: bool) -> Value:
     """A grid of the places that an affine map takes from, without checks of the map.
 
-    Parameters
-    ----------
-    theta : Tensor
-        The maps, (n, 2, 3), or of volumes (n, 3, 4).
-    size : sequence of int
-        The size of the result of `grid_sampler`.
-    align_corners : bool
-        Whether -1 and 1 are the centres of the outermost elements, not their outer edges.
-
-    Returns
-    -------
-    Tensor
-        Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
-
-    Raises
-    ------
-    RuntimeError
-        For another number of maps.
+    theta: The maps, (n, 2, 3), or of volumes (n, 3, 4).
+    size (sequence of int): The size of the result of `grid_sampler`.
+    align_corners: Whether -1 and 1 are the centres of the outermost elements, not their outer
+        edges.
+    -> Tensor: Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
+    RuntimeError: For another number of maps.
 
     See Also
     --------
@@ -88,29 +76,15 @@ _CHANGED = (
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Any:
     """A grid of the places that an affine map takes from, for `grid_sample`.
 
-    Parameters
-    ----------
-    theta : Tensor
-        The maps of (x, y, 1), of shape (n, 2, 3), or of volumes, (n, 3, 4); floating-point
+    theta: The maps of (x, y, 1), of shape (n, 2, 3), or of volumes, (n, 3, 4); floating-point
         numbers.
-    size : sequence of int
-        The size of the result of `grid_sample`: (n, channels, height, width) or, of volumes, (n,
-        channels, depth, height, width).
-    align_corners : bool, optional
-        Whether -1 and 1 are the centres of the outermost elements, not their outer edges. It
-        warns, and is False, unless given.
-
-    Returns
-    -------
-    Tensor
-        Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
-
-    Raises
-    ------
-    ValueError
-        For `theta` of other shapes or dtypes, and sizes of 0.
-    NotImplementedError
-        For a `size` of another length.
+    size (sequence of int): The size of the result of `grid_sample`: (n, channels, height, width)
+        or, of volumes, (n, channels, depth, height, width).
+    align_corners: Whether -1 and 1 are the centres of the outermost elements, not their outer
+        edges. It warns, and is False, unless given.
+    -> Tensor: Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
+    ValueError: For `theta` of other shapes or dtypes, and sizes of 0.
+    NotImplementedError: For a `size` of another length.
 
     >>> shifted = torch.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
     >>> F.affine_grid(shifted, (1, 1, 1, 2), align_corners=False)
@@ -195,32 +169,18 @@ def grid_sample(
 ) -> Any:
     """Images, or volumes, read at the places of a grid.
 
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width), or volumes, (n, channels, depth, height, width).
-    grid : Tensor
-        Of shape (n, rows, columns, 2), with x and y, which are -1 and 1 at the corners; of volumes
-        (n, slices, rows, columns, 3), with x, y and z. Of the dtype of `input`.
-    mode : {"bilinear", "nearest", "bicubic"}, default "bilinear"
-        How elements are joined; "bilinear" of volumes too, "bicubic" of images alone.
-    padding_mode : {"zeros", "border", "reflection"}, default "zeros"
-        What lies beyond the border.
-    align_corners : bool, optional
-        Whether -1 and 1 are the centres of the outermost elements, not their outer edges. It
-        warns, and is False, unless given.
-
-    Returns
-    -------
-    Tensor
-        Of shape (n, channels, rows, columns), of volumes (n, channels, slices, rows, columns).
-
-    Raises
-    ------
-    ValueError
-        For other words.
-    RuntimeError
-        For shapes and dtypes that do not fit.
+    input: Images, (n, channels, height, width), or volumes, (n, channels, depth, height, width).
+    grid: Of shape (n, rows, columns, 2), with x and y, which are -1 and 1 at the corners; of
+        volumes (n, slices, rows, columns, 3), with x, y and z. Of the dtype of `input`.
+    mode ({"bilinear", "nearest", "bicubic"}): How elements are joined; "bilinear" of volumes too,
+        "bicubic" of images alone.
+    padding_mode ({"zeros", "border", "reflection"}): What lies beyond the border.
+    align_corners: Whether -1 and 1 are the centres of the outermost elements, not their outer
+        edges. It warns, and is False, unless given.
+    -> Tensor: Of shape (n, channels, rows, columns), of volumes (n, channels, slices, rows,
+        columns).
+    ValueError: For other words.
+    RuntimeError: For shapes and dtypes that do not fit.
 
     >>> middle = torch.zeros(1, 1, 1, 2)
     >>> F.grid_sample(torch.arange(4.0).reshape(1, 1, 2, 2), middle, align_corners=False)
@@ -252,28 +212,15 @@ def _grid_sampler(
 ) -> Any:
     """As `nn.functional.grid_sample`, with numbers for the mode and the padding.
 
-    Parameters
-    ----------
-    input : Tensor
-        Images, (n, channels, height, width), or volumes, (n, channels, depth, height, width).
-    grid : Tensor
-        Places, (n, rows, columns, 2), or of volumes (n, slices, rows, columns, 3).
-    interpolation_mode : int
-        The place in "bilinear", "nearest", "bicubic".
-    padding_mode : int
-        The place in "zeros", "border", "reflection".
-    align_corners : bool
-        Whether -1 and 1 are the centres of the outermost elements, not their outer edges.
-
-    Returns
-    -------
-    Tensor
-        Of shape (n, channels, rows, columns), of volumes (n, channels, slices, rows, columns).
-
-    Raises
-    ------
-    RuntimeError
-        For shapes and dtypes that do not fit.
+    input: Images, (n, channels, height, width), or volumes, (n, channels, depth, height, width).
+    grid: Places, (n, rows, columns, 2), or of volumes (n, slices, rows, columns, 3).
+    interpolation_mode: The place in "bilinear", "nearest", "bicubic".
+    padding_mode: The place in "zeros", "border", "reflection".
+    align_corners: Whether -1 and 1 are the centres of the outermost elements, not their outer
+        edges.
+    -> Tensor: Of shape (n, channels, rows, columns), of volumes (n, channels, slices, rows,
+        columns).
+    RuntimeError: For shapes and dtypes that do not fit.
 
     >>> middle = torch.zeros(1, 1, 1, 2)
     >>> torch.grid_sampler(torch.arange(4.0).reshape(1, 1, 2, 2), middle, 0, 0, False)

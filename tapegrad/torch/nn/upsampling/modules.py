@@ -71,10 +71,7 @@ class ChannelShuffle(Module):
 class Upsample(Module):
     """Lines, images and volumes in another size.
 
-    Parameters
-    ----------
-    mode : str, default "nearest"
-        How elements are joined: see `nn.functional.interpolate`.
+    mode: How elements are joined: see `nn.functional.interpolate`.
 
     See Also
     --------

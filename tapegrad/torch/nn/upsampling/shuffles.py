@@ -15,20 +15,9 @@ from tapegrad.torch._ops.declare import operation
 def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
     """Groups of r * r channels become pixels.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (..., channels * r * r, height, width).
-
-    Returns
-    -------
-    Tensor
-        Of shape (..., channels, height * r, width * r).
-
-    Raises
-    ------
-    RuntimeError
-        For less than three dimensions, and channels that r * r does not divide.
+    input: Of shape (..., channels * r * r, height, width).
+    -> Tensor: Of shape (..., channels, height * r, width * r).
+    RuntimeError: For less than three dimensions, and channels that r * r does not divide.
 
     >>> F.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
@@ -57,20 +46,9 @@ def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
 def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
     """Pixels become groups of r * r channels: the inverse of `pixel_shuffle`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (..., channels, height * r, width * r).
-
-    Returns
-    -------
-    Tensor
-        Of shape (..., channels * r * r, height, width).
-
-    Raises
-    ------
-    RuntimeError
-        For less than three dimensions, and sizes that r does not divide.
+    input: Of shape (..., channels, height * r, width * r).
+    -> Tensor: Of shape (..., channels * r * r, height, width).
+    RuntimeError: For less than three dimensions, and sizes that r does not divide.
 
     >>> F.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
     torch.Size([4, 1, 1])
@@ -106,20 +84,9 @@ def _check_image(word: str, shape: tuple[int, ...]) -> None:
 def channel_shuffle(input: Value, groups: int) -> Value:
     """Channels in another order: the first of each group, then the second ones.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...), with at least three dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        For less than three dimensions, and groups that do not divide the channels.
+    input: Of shape (n, channels, ...), with at least three dimensions.
+    -> Tensor: Of the shape of `input`.
+    RuntimeError: For less than three dimensions, and groups that do not divide the channels.
 
     >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -131,20 +98,9 @@ def channel_shuffle(input: Value, groups: int) -> Value:
 def native_channel_shuffle(input: Value, groups: int) -> Value:
     """As `channel_shuffle`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Of shape (n, channels, ...), with at least three dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        For less than three dimensions, and groups that do not divide the channels.
+    input: Of shape (n, channels, ...), with at least three dimensions.
+    -> Tensor: Of the shape of `input`.
+    RuntimeError: For less than three dimensions, and groups that do not divide the channels.
 
     >>> F.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])

@@ -61,20 +61,9 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all elements of several tensors together, without history.
 
-    Parameters
-    ----------
-    tensors : Tensor or iterable of Tensor
-        The tensors.
-
-    Returns
-    -------
-    Tensor
-        The norm; 0 without tensors.
-
-    Raises
-    ------
-    RuntimeError
-        For a norm that is inf or NaN and `error_if_nonfinite`.
+    tensors (Tensor or iterable of Tensor): The tensors.
+    -> Tensor: The norm; 0 without tensors.
+    RuntimeError: For a norm that is inf or NaN and `error_if_nonfinite`.
 
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
@@ -103,10 +92,7 @@ def clip_grads_with_norm_(
 ) -> None:
     """Multiply the gradients of parameters by max_norm / total_norm, if that is less than 1.
 
-    Parameters
-    ----------
-    total_norm : Tensor
-        The norm that they have.
+    total_norm: The norm that they have.
 
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
@@ -141,15 +127,8 @@ def clip_grad_norm_(
 
     The norm is that of all gradients together, as if they were one vector.
 
-    Returns
-    -------
-    Tensor
-        The norm, as it was before.
-
-    Raises
-    ------
-    RuntimeError
-        For a norm that is inf or NaN and `error_if_nonfinite`.
+    -> Tensor: The norm, as it was before.
+    RuntimeError: For a norm that is inf or NaN and `error_if_nonfinite`.
 
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
@@ -173,20 +152,9 @@ def clip_grad_norm(
 ) -> Tensor:
     """The older name of `clip_grad_norm_`.
 
-    Returns
-    -------
-    Tensor
-        The norm, as it was before.
-
-    Raises
-    ------
-    RuntimeError
-        For a norm that is inf or NaN and `error_if_nonfinite`.
-
-    Warns
-    -----
-    FutureWarning
-        At each call.
+    -> Tensor: The norm, as it was before.
+    RuntimeError: For a norm that is inf or NaN and `error_if_nonfinite`.
+    FutureWarning: At each call.
 
     >>> import warnings
     >>> w = torch.ones(4, requires_grad=True)
@@ -206,10 +174,7 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Cut the gradients of parameters off below -clip_value and above clip_value, in place.
 
-    Parameters
-    ----------
-    clip_value : float
-        The largest absolute value.
+    clip_value: The largest absolute value.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> (3 * w).sum().backward()

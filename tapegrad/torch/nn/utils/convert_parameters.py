@@ -12,15 +12,8 @@ from tapegrad.torch.nn.module.attributes import type_name
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters, one after another.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        The parameters.
-
-    Returns
-    -------
-    Tensor
-        Of one dimension.
+    parameters (iterable of Tensor): The parameters.
+    -> Tensor: Of one dimension.
 
     >>> torch.nn.utils.parameters_to_vector([torch.ones(1), torch.zeros(1, 2)])
     tensor([1., 0., 0.])
@@ -31,17 +24,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let parameters share the memory of a vector, one after another.
 
-    Parameters
-    ----------
-    vec : Tensor
-        The vector.
-    parameters : iterable of Tensor
-        The parameters.
-
-    Raises
-    ------
-    TypeError
-        For a `vec` that is no tensor.
+    vec: The vector.
+    parameters (iterable of Tensor): The parameters.
+    TypeError: For a `vec` that is no tensor.
 
     >>> w = torch.ones(2, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([3.0, 4.0]), [w])

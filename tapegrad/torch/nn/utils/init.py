@@ -12,24 +12,11 @@ from tapegrad.torch.nn.module.module import Module
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Make a module whose parameters and buffers have any values, and draw no random numbers.
 
-    Parameters
-    ----------
-    module_cls : type
-        The class.
-    *args : object
-        What it is called with.
-    **kwargs : object
-        What it is called with, by name.
-
-    Returns
-    -------
-    Module
-        The module.
-
-    Raises
-    ------
-    RuntimeError
-        For what is no module, and for one that has no argument `device`.
+    module_cls (type): The class.
+    *args: What it is called with.
+    **kwargs: What it is called with, by name.
+    -> Module: The module.
+    RuntimeError: For what is no module, and for one that has no argument `device`.
 
     >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)

@@ -15,15 +15,8 @@ from tapegrad.torch.nn.convolution.modules import Conv2d, Conv3d, ConvTranspose2
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Store the weights of all 2d convolutions in a module in a memory format.
 
-    Parameters
-    ----------
-    memory_format : memory_format
-        `torch.channels_last` or `torch.contiguous_format`.
-
-    Returns
-    -------
-    Module
-        The module itself.
+    memory_format: `torch.channels_last` or `torch.contiguous_format`.
+    -> Module: The module itself.
 
     >>> layer = torch.nn.Conv2d(3, 8, 3)
     >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(layer, torch.channels_last)
@@ -36,15 +29,8 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Store the weights of all 3d convolutions in a module in a memory format.
 
-    Parameters
-    ----------
-    memory_format : memory_format
-        `torch.channels_last_3d` or `torch.contiguous_format`.
-
-    Returns
-    -------
-    Module
-        The module itself.
+    memory_format: `torch.channels_last_3d` or `torch.contiguous_format`.
+    -> Module: The module itself.
 
     >>> layer = torch.nn.Conv3d(3, 8, 2)
     >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(layer, torch.channels_last_3d)

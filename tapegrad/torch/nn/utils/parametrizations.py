@@ -156,25 +156,12 @@ def orthogonal(
 
     It has orthonormal rows if it has more columns, else orthonormal columns.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-    orthogonal_map : {"matrix_exp", "cayley", "householder"}, optional
-        How it is made of any matrix; the first for square and complex ones, else the last, unless
-        given.
-    use_trivialization : bool, default True
-        Apply the map at the present value, which makes all of them assignable.
-
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        For no such weight, for less than two dimensions, and another word.
+    name: The name of the weight.
+    orthogonal_map ({"matrix_exp", "cayley", "householder"}): How it is made of any matrix; the
+        first for square and complex ones, else the last, unless given.
+    use_trivialization: Apply the map at the present value, which makes all of them assignable.
+    -> Module: The module itself.
+    ValueError: For no such weight, for less than two dimensions, and another word.
 
     Notes
     -----
@@ -226,22 +213,10 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
     The length is `parametrizations.<name>.original0`, the direction `original1`.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-    dim : int or None, default 0
-        The dimension along which the lengths are; None for one length of all.
-
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        For no such weight.
+    name: The name of the weight.
+    dim (int or None): The dimension along which the lengths are; None for one length of all.
+    -> Module: The module itself.
+    ValueError: For no such weight.
 
     Notes
     -----
@@ -325,23 +300,11 @@ def spectral_norm(
 
     Power iterations estimate it, some whenever the weight is read while training.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-    dim : int or None, optional
-        The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
-        convolutions.
-
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        For no such weight.
+    name: The name of the weight.
+    dim (int or None): The dimension of the outputs in the weight; 0 unless given, and 1 in
+        transposed convolutions.
+    -> Module: The module itself.
+    ValueError: For no such weight.
 
     Notes
     -----

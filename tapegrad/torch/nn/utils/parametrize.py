@@ -76,17 +76,9 @@ class ParametrizationList(ModuleList):
     That is `original`, or `original0`, `original1`, ... where the inverse of the first one returns
     several tensors.
 
-    Parameters
-    ----------
-    modules : sequence of Module
-        The modules.
-    original : Tensor
-        The tensor that they make at first.
-
-    Raises
-    ------
-    ValueError
-        For no modules, and where shape or dtype change without `unsafe`.
+    modules (sequence of Module): The modules.
+    original: The tensor that they make at first.
+    ValueError: For no modules, and where shape or dtype change without `unsafe`.
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> type(layer.parametrizations.weight).__name__
@@ -154,17 +146,9 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Any) -> None:
         """Set the original tensors so that the modules make a value of them.
 
-        Parameters
-        ----------
-        value : Tensor
-            The value.
-
-        Raises
-        ------
-        RuntimeError
-            Where one of the modules has no `right_inverse`.
-        ValueError
-            For inverses of other dtypes, or that are no tensors.
+        value (Tensor): The value.
+        RuntimeError: Where one of the modules has no `right_inverse`.
+        ValueError: For inverses of other dtypes, or that are no tensors.
         """
         with no_grad():
             for module in reversed(list(self)):
@@ -217,10 +201,7 @@ class ParametrizationList(ModuleList):
     def forward(self) -> Any:
         """The tensor that the modules make of the original ones.
 
-        Returns
-        -------
-        Tensor
-            The tensor.
+        -> Tensor: The tensor.
         """
         if self.is_tensor:
             originals = [self.original]
@@ -285,22 +266,11 @@ def register_parametrization(
 ) -> Any:
     """Make a parameter or buffer of a module a function of another one of its shape and dtype.
 
-    Parameters
-    ----------
-    parametrization : Module
-        What computes it. If it has `right_inverse`, that is applied to the present value, and to
-        values that are assigned; it may return several tensors, which are then the arguments. A
-        second one is called with the result of the first.
-
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such tensor, and where shape or dtype change without `unsafe`.
+    parametrization (Module): What computes it. If it has `right_inverse`, that is applied to the
+        present value, and to values that are assigned; it may return several tensors, which are
+        then the arguments. A second one is called with the result of the first.
+    -> Module: The module itself.
+    ValueError: Where there is no such tensor, and where shape or dtype change without `unsafe`.
 
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
@@ -372,15 +342,8 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     """Whether a module has parametrizations, or one of a name.
 
-    Parameters
-    ----------
-    tensor_name : str, optional
-        The name; any unless given.
-
-    Returns
-    -------
-    bool
-        Whether it has.
+    tensor_name: The name; any unless given.
+    -> bool: Whether it has.
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.is_parametrized(layer, "bias")
@@ -395,21 +358,10 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
     """Make a parametrized tensor a parameter or buffer again.
 
-    Parameters
-    ----------
-    leave_parametrized : bool, default True
-        Let it have its present value, not that of its original.
-
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        Where it is not parametrized, and where it has several originals and should have the value
-        of one.
+    leave_parametrized: Let it have its present value, not that of its original.
+    -> Module: The module itself.
+    ValueError: Where it is not parametrized, and where it has several originals and should have
+        the value of one.
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
@@ -444,10 +396,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 def type_before_parametrizations(module: Any) -> Any:
     """The class that a module had before it got parametrizations.
 
-    Returns
-    -------
-    type
-        The class.
+    -> type: The class.
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> type(layer).__name__
@@ -463,19 +412,10 @@ def transfer_parametrizations_and_params(
 ) -> Any:
     """Give a module the parametrizations of another one, and their originals.
 
-    Parameters
-    ----------
-    from_module : Module
-        The module that has them.
-    to_module : Module
-        The module that gets them.
-    tensor_name : str, optional
-        The name of the tensor; all unless given.
-
-    Returns
-    -------
-    Module
-        The module that got them.
+    from_module (Module): The module that has them.
+    to_module (Module): The module that gets them.
+    tensor_name: The name of the tensor; all unless given.
+    -> Module: The module that got them.
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> other = torch.nn.Linear(2, 3)

@@ -48,19 +48,13 @@ class BasePruningMethod(ABC):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask of ones and zeros for a tensor, of which `default_mask` is zero already.
 
-        Returns
-        -------
-        Tensor
-            Of the shape of `t`.
+        -> Tensor: Of the shape of `t`.
         """
 
     def apply_mask(self, module: Any) -> Any:
         """The product of the parameter and its mask.
 
-        Returns
-        -------
-        Tensor
-            The pruned parameter.
+        -> Tensor: The pruned parameter.
         """
         name = self._tensor_name
         original = getattr(module, f"{name}_orig")
@@ -77,22 +71,10 @@ class BasePruningMethod(ABC):
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
 
-        Parameters
-        ----------
-        *args : object
-            The arguments of the method.
-        **kwargs : object
-            The same, by their names.
-
-        Returns
-        -------
-        BasePruningMethod
-            The hook.
-
-        Raises
-        ------
-        AssertionError
-            For scores of another shape.
+        *args: The arguments of the method.
+        **kwargs: The same, by their names.
+        -> BasePruningMethod: The hook.
+        AssertionError: For scores of another shape.
         """
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -131,20 +113,9 @@ class BasePruningMethod(ABC):
     ) -> Any:
         """A pruned copy of a tensor.
 
-        Parameters
-        ----------
-        default_mask : Tensor, optional
-            The mask so far; ones unless given.
-
-        Returns
-        -------
-        Tensor
-            The copy.
-
-        Raises
-        ------
-        AssertionError
-            For scores of another shape.
+        default_mask: The mask so far; ones unless given.
+        -> Tensor: The copy.
+        AssertionError: For scores of another shape.
         """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
@@ -155,10 +126,7 @@ class BasePruningMethod(ABC):
     def remove(self, module: Any) -> None:
         """Make the product the parameter again; the mask goes.
 
-        Parameters
-        ----------
-        module : Module
-            The module.
+        module (Module): The module.
         """
         name = self._tensor_name
         weight = self.apply_mask(module)
@@ -189,17 +157,9 @@ def _joined(before: Any, method: Any) -> PruningContainer:
 class PruningContainer(BasePruningMethod):
     """Several methods on one parameter, one after the other.
 
-    Parameters
-    ----------
-    *args : BasePruningMethod
-        The methods, or one iterable of them.
-
-    Raises
-    ------
-    TypeError
-        For what is no method.
-    ValueError
-        For a method of another parameter.
+    *args (BasePruningMethod): The methods, or one iterable of them.
+    TypeError: For what is no method.
+    ValueError: For a method of another parameter.
 
     >>> layer = torch.nn.Linear(4, 2)
     >>> for _ in range(2):
@@ -220,17 +180,9 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method: Any) -> None:
         """Add a method.
 
-        Parameters
-        ----------
-        method : BasePruningMethod
-            The method.
-
-        Raises
-        ------
-        TypeError
-            For what is none.
-        ValueError
-            For one of another parameter.
+        method (BasePruningMethod): The method.
+        TypeError: For what is none.
+        ValueError: For one of another parameter.
         """
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -254,15 +206,8 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far times that of the last method on what is left.
 
-        Returns
-        -------
-        Tensor
-            Of the shape of `t`.
-
-        Raises
-        ------
-        ValueError
-            For another PRUNING_TYPE.
+        -> Tensor: Of the shape of `t`.
+        ValueError: For another PRUNING_TYPE.
         """
         method = self._pruning_methods[-1]
         kept = default_mask.to(dtype=t.dtype)
@@ -297,10 +242,7 @@ class Identity(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask as it is.
 
-        Returns
-        -------
-        Tensor
-            The mask so far.
+        -> Tensor: The mask so far.
         """
         return default_mask
 
@@ -323,15 +265,8 @@ class CustomFromMask(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far times the given one.
 
-        Returns
-        -------
-        Tensor
-            Of the shape of `t`.
-
-        Raises
-        ------
-        AssertionError
-            For a mask of another shape.
+        -> Tensor: Of the shape of `t`.
+        AssertionError: For a mask of another shape.
         """
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
@@ -344,12 +279,8 @@ class CustomFromMask(BasePruningMethod):
 class _Amount(BasePruningMethod):
     """A method that prunes a share of the parts, or a number of them.
 
-    Raises
-    ------
-    TypeError
-        For an `amount` that is no number.
-    ValueError
-        For one below 0, and for a share above 1.
+    TypeError: For an `amount` that is no number.
+    ValueError: For one below 0, and for a share above 1.
     """
 
     def __init__(self, amount: float) -> None:
@@ -379,15 +310,8 @@ class _Unstructured(_Amount):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far without those whose scores are least.
 
-        Returns
-        -------
-        Tensor
-            Of the shape of `t`.
-
-        Raises
-        ------
-        ValueError
-            For more than there are.
+        -> Tensor: Of the shape of `t`.
+        ValueError: For more than there are.
         """
         count = self._count(t.nelement())
         mask = default_mask.clone()
@@ -415,10 +339,7 @@ class RandomUnstructured(_Unstructured):
     def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
         """Prune a parameter of a module, perhaps again.
 
-        Returns
-        -------
-        RandomUnstructured
-            The hook.
+        -> RandomUnstructured: The hook.
         """
         return super().apply(module, name, amount=amount)
 
@@ -440,15 +361,8 @@ class L1Unstructured(_Unstructured):
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
 
-        Returns
-        -------
-        L1Unstructured
-            The hook.
-
-        Raises
-        ------
-        AssertionError
-            For scores of another shape.
+        -> L1Unstructured: The hook.
+        AssertionError: For scores of another shape.
         """
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
@@ -465,17 +379,9 @@ class _Structured(_Amount):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """The mask so far without the slices whose scores are least.
 
-        Returns
-        -------
-        Tensor
-            Of the shape of `t`.
-
-        Raises
-        ------
-        ValueError
-            For a vector, and for more slices than there are.
-        IndexError
-            For a dimension that there is not.
+        -> Tensor: Of the shape of `t`.
+        ValueError: For a vector, and for more slices than there are.
+        IndexError: For a dimension that there is not.
         """
         if t.dim() <= 1:
             raise ValueError(
@@ -515,10 +421,7 @@ class RandomStructured(_Structured):
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
 
-        Returns
-        -------
-        RandomStructured
-            The hook.
+        -> RandomStructured: The hook.
         """
         return super().apply(module, name, amount=amount, dim=dim)
 
@@ -554,15 +457,8 @@ class LnStructured(_Structured):
     ) -> Any:
         """Prune a parameter of a module, perhaps again.
 
-        Returns
-        -------
-        LnStructured
-            The hook.
-
-        Raises
-        ------
-        AssertionError
-            For scores of another shape.
+        -> LnStructured: The hook.
+        AssertionError: For scores of another shape.
         """
         return super().apply(
             module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
@@ -600,10 +496,7 @@ def l1_unstructured(
 ) -> Any:
     """Prune the numbers of a parameter with the least absolute values.
 
-    Raises
-    ------
-    AssertionError
-        For scores of another shape.
+    AssertionError: For scores of another shape.
 
     >>> layer = torch.nn.Linear(4, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
@@ -636,10 +529,7 @@ def ln_structured(
 ) -> Any:
     """Prune the slices of a parameter along a dimension with the least norms.
 
-    Raises
-    ------
-    AssertionError
-        For scores of another shape.
+    AssertionError: For scores of another shape.
 
     >>> layer = torch.nn.Linear(2, 3)
     >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", 1, n=2, dim=0)
@@ -653,10 +543,7 @@ def ln_structured(
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     """Prune a parameter by a mask of ones and zeros.
 
-    Raises
-    ------
-    AssertionError
-        For a mask of another shape.
+    AssertionError: For a mask of another shape.
 
     >>> mask = torch.tensor([[1.0, 0.0]])
     >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", mask)
@@ -675,21 +562,11 @@ def global_unstructured(
 ) -> None:
     """Prune several parameters as if they were one vector.
 
-    Parameters
-    ----------
-    parameters : iterable of tuple
-        Pairs of a module and a name.
-    pruning_method : type
-        A class of methods, of the type "unstructured".
-    importance_scores : dict, optional
-        What to choose by in place of parameters, by such pairs.
-    **kwargs : object
-        What the class is called with.
-
-    Raises
-    ------
-    TypeError
-        For what is not iterable, no dict of scores, and a class of another type.
+    parameters (iterable of tuple): Pairs of a module and a name.
+    pruning_method (type): A class of methods, of the type "unstructured".
+    importance_scores (dict): What to choose by in place of parameters, by such pairs.
+    **kwargs: What the class is called with.
+    TypeError: For what is not iterable, no dict of scores, and a class of another type.
 
     >>> first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
     >>> method = torch.nn.utils.prune.L1Unstructured
@@ -732,10 +609,7 @@ def global_unstructured(
 def remove(module: Any, name: str) -> Any:
     """Make a pruned parameter a plain one, with its zeros.
 
-    Raises
-    ------
-    ValueError
-        Where it is not pruned.
+    ValueError: Where it is not pruned.
 
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> layer = torch.nn.utils.prune.remove(layer, "weight")
@@ -755,10 +629,7 @@ def remove(module: Any, name: str) -> Any:
 def is_pruned(module: Any) -> bool:
     """Whether a parameter of a module, or of one below it, is pruned.
 
-    Returns
-    -------
-    bool
-        Whether one is.
+    -> bool: Whether one is.
 
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
     >>> torch.nn.utils.prune.is_pruned(layer)

@@ -185,20 +185,11 @@ def spectral_norm(
 
     A hook does that before each call; `parametrizations.spectral_norm` is the newer form.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-    dim : int or None, optional
-        The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
-        convolutions.
-
-    Raises
-    ------
-    RuntimeError
-        Where the weight is divided already.
-    ValueError
-        For no power iterations, and a weight that is None.
+    name: The name of the weight.
+    dim (int or None): The dimension of the outputs in the weight; 0 unless given, and 1 in
+        transposed convolutions.
+    RuntimeError: Where the weight is divided already.
+    ValueError: For no power iterations, and a weight that is None.
 
     Notes
     -----
@@ -217,15 +208,8 @@ def spectral_norm(
 def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
     """Make the weight of a module a parameter again.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-
-    Raises
-    ------
-    ValueError
-        Where it is one.
+    name: The name of the weight.
+    ValueError: Where it is one.
 
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
     >>> layer = torch.nn.utils.remove_spectral_norm(layer)

@@ -19,28 +19,13 @@ def functional_call(
 ) -> Any:
     """Call a module with other parameters and buffers, as `torch.func.functional_call` does.
 
-    Parameters
-    ----------
-    parameters_and_buffers : dict
-        Tensors by their paths.
-    args : object, optional
-        What it is called with, one or a tuple of them.
-    kwargs : dict, optional
-        What it is called with, by name.
-    tie_weights : bool, default True
-        Replace a tensor at all of its paths where one is given.
-    strict : bool, default False
-        Whether all paths have to be given, and no others.
-
-    Returns
-    -------
-    object
-        What the module returns.
-
-    Warns
-    -----
-    FutureWarning
-        At each call.
+    parameters_and_buffers (dict): Tensors by their paths.
+    args: What it is called with, one or a tuple of them.
+    kwargs (dict): What it is called with, by name.
+    tie_weights: Replace a tensor at all of its paths where one is given.
+    strict: Whether all paths have to be given, and no others.
+    -> object: What the module returns.
+    FutureWarning: At each call.
 
     >>> import warnings
     >>> layer = torch.nn.Linear(1, 1)

@@ -75,22 +75,10 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
 
     A hook does that before each call; `parametrizations.weight_norm` is the newer form.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-    dim : int or None, default 0
-        The dimension along which the lengths are; None for one length of all.
-
-    Raises
-    ------
-    RuntimeError
-        Where that was done.
-
-    Warns
-    -----
-    FutureWarning
-        At each call.
+    name: The name of the weight.
+    dim (int or None): The dimension along which the lengths are; None for one length of all.
+    RuntimeError: Where that was done.
+    FutureWarning: At each call.
 
     Notes
     -----
@@ -109,15 +97,8 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
 def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     """Make the weight of a module a parameter again.
 
-    Parameters
-    ----------
-    name : str, default "weight"
-        The name of the weight.
-
-    Raises
-    ------
-    ValueError
-        Where it is one.
+    name: The name of the weight.
+    ValueError: Where it is one.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):

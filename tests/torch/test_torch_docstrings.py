@@ -65,6 +65,10 @@ def test_no_docstring_of_a_member_has_places_for_words():
         ("LazyConv2d", ["padding_mode : ", "    For channels that the groups do not divide,"]),
         ("Dropout", ["    The probability of each; the others are divided by 1 - p.", "Raises"]),
         ("AdaptiveAvgPool1d", ["    The length of the result."]),
+        ("LazyConv2d", ["As `Conv2d`, ", "LazyConv2d(8, 3, padding=1)(torch.ones(2, 3, 4, 4))"]),
+        ("LeakyReLU", [">>> torch.nn.LeakyReLU(0.25)(torch.tensor([-2.0, 0.5]))"]),
+        ("HuberLoss", ['>>> torch.nn.HuberLoss(reduction="none", delta=2.0)(torch.tensor([0.5, ']),
+        ("MaxUnpool1d", [">>> torch.nn.MaxUnpool1d(2)(x, places)"]),
     ],
 )
 def test_members_have_what_their_family_says(name, lines):

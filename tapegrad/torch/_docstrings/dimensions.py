@@ -24,6 +24,7 @@ WORDS = {
         "(n, channels, height, width) or (channels, height, width)",
         "(n, channels, depth, height, width) or without n",
     ),
+    "sides": ("4", "4, 4", "4, 4, 4"),
     "size": ("length", "size", "size"),
 }
 
@@ -32,16 +33,19 @@ _NUMBER = re.compile(r"([123])d")
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
-def filled(text: str, name: str) -> str:
-    """A text with the words for the dimensions of what has this name, as `MaxPool2d`.
+def filled(text: str, name: str, *, prose: bool = True) -> str:
+    """A text with the words for the dimensions of what has this name, as `LazyConv2d`.
 
-    `{nd}` stands for the end of the name, 2d.
+    `{nd}` stands for the end of the name, 2d, `{name}` for all of it, and `{plain}` for Conv2d.
+    prose: whether lines are filled, which those of an example are not.
     """
     number = _NUMBER.search(name) if "{" in text else None
     if number is None:
         return text
     known = {word: of_each[int(number[1]) - 1] for word, of_each in WORDS.items()}
-    known["nd"] = number[0]
+    known |= {"nd": number[0], "name": name, "plain": name.removeprefix("Lazy")}
+    if not prose:
+        return _PLACE.sub(lambda place: known[place[1]], text)
     lines: list[str] = []
     for margin, run in itertools.groupby(text.splitlines(), _margin):
         block = list(run)

@@ -15,6 +15,7 @@ a text is indented:
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import re
@@ -169,6 +170,7 @@ _SHORT = re.compile(r"(-> .+?|\*{0,2}\w[\w.]*(?:, \*{0,2}\w+)*)(?: \((.+?)\))?: 
 _HEAD = re.compile(
     r"(?P<names>.+?)(?:(?P<whole> : .*)| \((?P<kind>[^\n]*)\))?(?:\n(?P<text>.*))?$", re.DOTALL
 )
+_CALL = re.compile(r">>> (?:\w+ = )?(?:F|torch(?:\.nn\.functional)?)\.(\w+)\(")
 _CALL_OF_F = re.compile(r"(?<![\w.])F\.")
 _COMPLETED: set[str] = set()  # the docstrings that have been made: an operation comes twice
 _IMPORT = ">>> import tapegrad.torch as torch\n"
@@ -215,7 +217,10 @@ def of_member(own: str | None, family: str | None, name: str) -> str:
     head, sections = _parts(_cleaned(own or ""))
     first, of_family = _parts(_cleaned(family))
     first = filled(first, name)
-    of_family = {title: filled(section, name) for title, section in of_family.items()}
+    of_family = {
+        title: filled(section, name, prose=title != "Examples")
+        for title, section in of_family.items()
+    }
     summary, _, below = first.partition("\n\n")
     head = head or summary
     if below and "\n\n" not in head:
@@ -359,11 +364,7 @@ def _parameters(
 
 
 def _returns(
-    function: Callable[..., Any],
-    names: list[tuple[str, str, str]],
-    *,
-    view: bool,
-    several: bool,
+    function: Callable[..., Any], names: list[tuple[str, str, str]], *, view: bool, several: bool
 ) -> str:
     """The section Returns, by the kind of the function; empty where nothing is returned."""
     kind = str(function.__annotations__.get("return", "Value"))
@@ -404,7 +405,7 @@ def complete() -> None:
     for module in [module for name, module in sys.modules.items() if _is_here(name)]:
         for name in getattr(module, "__all__", ()):
             for member, signature in _members(getattr(module, name, None), seen):
-                if member.__doc__ and member.__doc__ not in _COMPLETED:
+                if member.__doc__ not in _COMPLETED:
                     member.__doc__ = _completed_by_tables(member, signature)
 
 
@@ -434,34 +435,42 @@ def _members(found: Any, seen: set[int]) -> Iterator[tuple[Any, Callable[..., An
             yield from _members(kind, seen)
 
 
-def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> str:
+def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> str | None:
     text = member.__doc__
     for family in _families(member):
         text = of_member(text, family, member.__name__)
+    if not text:
+        return None
     head, sections = _parts(_cleaned(text))
     if isinstance(member, FunctionType) and "Returns" not in sections:
         kind = str(member.__annotations__.get("return"))
         returned = shared_result(kind, member.__module__)
         if returned:
             sections["Returns"] = returned
+    names = [] if signature is None else _signature(signature)
+    twin = _twin(member) if isinstance(member, type) else ""
+    if twin and "Examples" not in sections:
+        sections |= _parts(_example(member.__name__, twin, [name for name, *_ in names]))[1]
     if not sections:
         return str(text)
-    names = [] if signature is None else _signature(signature)
     written = sections.get("Parameters", "")
     parameters = _parameters(names, written, member.__module__, shared)
     if parameters:
         sections["Parameters"] = parameters
-    twin = _twin(member) if isinstance(member, type) else ""
     if twin:
         sections.setdefault("See Also", _SAME.format(twin))
     return _joined(head, sections)
 
 
 def _families(member: Any) -> Iterator[str]:
-    """The docstrings of the private bases of a class, the nearest first; no mere summaries."""
+    """The docstrings of the private bases of a class, the nearest first; no mere summaries.
+
+    A class without a docstring of its own has the summary of the nearest.
+    """
     for kind in getattr(member, "__mro__", ()):
         text = kind.__doc__ or ""
-        if kind.__name__.startswith("_") and "\n" in text and _is_here(kind.__module__):
+        of_family = "\n" in text or (text and not member.__doc__)
+        if kind.__name__.startswith("_") and of_family and _is_here(kind.__module__):
             yield text
 
 
@@ -472,11 +481,42 @@ def _twin(layer: type) -> str:
     return _functions().get(layer.__name__.lower(), "")
 
 
+def _example(layer: str, twin: str, settings: list[str]) -> str:
+    """The example of a layer by that of its function: of `F.elu(x, 2.0)` it is `ELU(2.0)(x)`.
+
+    settings: the parameters of the layer. Empty where the function's example is of another form.
+    """
+    function = getattr(sys.modules[f"{_ROOMS}nn.functional"], twin)
+    example = _parts(_cleaned(function.__doc__))[1].get("Examples", "")
+    lines = [line for line in example.splitlines() if not line.startswith(">>> import ")]
+    known = [name for name, *_ in _signature(function)]
+    for place, line in enumerate(lines):
+        found = _CALL.match(line)
+        if found is None or found[1] != twin:
+            continue
+        code = line.removeprefix(">>> ")
+        calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+        call = next(node for node in calls if node.func.end_col_offset == found.end() - 5)
+        inputs, own = [], []
+        for name, argument in zip(known, call.args, strict=False):
+            text = code[argument.col_offset : argument.end_col_offset]
+            if name not in settings:
+                inputs.append(text)
+            else:
+                own.append(text if settings.index(name) == len(own) else f"{name}={text}")
+        own += [code[word.col_offset : word.end_col_offset] for word in call.keywords]
+        made = f"torch.nn.{layer}({', '.join(own)})({', '.join(inputs)})"
+        lines[place] = f">>> {code[: call.col_offset]}{made}{code[call.end_col_offset :]}"
+        return "\n".join(lines)
+    return ""
+
+
 @functools.cache
 def _functions() -> dict[str, str]:
     """The names of `nn.functional`, by the same without underscores; none that are in place."""
     names = sys.modules[f"{_ROOMS}nn.functional"].__all__
-    return {name.replace("_", ""): name for name in names if not name.endswith("_")}
+    known = {name.replace("_", ""): name for name in names if not name.endswith("_")}
+    return {f"{name}loss": known[name] for name in known} | known  # KLDivLoss is of kl_div
 
 
 __all__ = ["complete", "completed", "in_place", "of_member", "of_one", "of_two", "told"]

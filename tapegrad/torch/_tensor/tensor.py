@@ -39,12 +39,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.sharing import OUTSIDE, Memory, share
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
-from tapegrad.torch._graph.versions import (
-    Version,
-    known_version,
-    share_version,
-    uncounted,
-)
+from tapegrad.torch._graph.versions import Version, known_version, share_version, uncounted
 from tapegrad.torch._tensor.meta import META, MetaArray
 from tapegrad.torch._tensor.view_messages import made_view_text
 
@@ -357,7 +352,7 @@ class Tensor:
                 "Its .grad attribute won't be populated during autograd.backward(). If you indeed "
                 "want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
                 "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-                "you access the leaf Tensor instead.",
+                "you access the leaf Tensor instead."
             )
         return self._grad
 

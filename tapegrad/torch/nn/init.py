@@ -430,10 +430,7 @@ def _older(function: _Init, arguments: str = "torch.empty(2, 3)") -> _Init:
     name = function.__name__.rstrip("_")
 
     def older(*args: Any, **kwargs: Any) -> Any:
-        warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.",
-            FutureWarning,
-        )
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
         return function(*args, **kwargs)
 
     older.__name__ = older.__qualname__ = name

@@ -162,10 +162,7 @@ class UninitializedTensorMixin:
         _ARRAY.__set__(self, value)
 
     def materialize(
-        self,
-        shape: Any,
-        device: device | str | None = None,
-        dtype: dtype | None = None,
+        self, shape: Any, device: device | str | None = None, dtype: dtype | None = None
     ) -> None:
         """Become a parameter or a tensor of a shape, whose values are anything.
 

@@ -96,7 +96,7 @@ def _along(word: str, sums: str, result: str) -> Operation:
 def _implicit_dim(word: str, ndim: int) -> int:
     warn(
         f"Implicit dimension choice for {word} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
+        "dim=X as an argument."
     )
     return 0 if ndim in (0, 1, 3) else 1
 

@@ -175,7 +175,7 @@ def canonical_mask(
     if check and other is not None and mask.dtype != other:
         warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for "
-            "both instead.",
+            "both instead."
         )
     if not boolean:
         return mask
@@ -224,12 +224,7 @@ def _is_batched(
 
 
 def _projected(
-    query: Any,
-    key: Any,
-    value: Any,
-    weights: list[Any],
-    joint: Any,
-    bias: Any,
+    query: Any, key: Any, value: Any, weights: list[Any], joint: Any, bias: Any
 ) -> tuple[Any, Any, Any]:
     """Queries, keys and values times their weights: one product where they are one tensor."""
     size = query.shape[-1]

@@ -84,13 +84,7 @@ class _Block(Module):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _attend(
-        self,
-        attention: Module,
-        x: Any,
-        memory: Any,
-        mask: Any,
-        padding: Any,
-        is_causal: bool,
+        self, attention: Module, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool
     ) -> Any:
         return attention(
             x,
@@ -398,10 +392,7 @@ class Transformer(Module):
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(
-            src,
-            mask=src_mask,
-            src_key_padding_mask=src_key_padding_mask,
-            is_causal=src_is_causal,
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
         return self.decoder(
             tgt,

@@ -131,11 +131,7 @@ def _fold(
 
 
 def unfold(
-    input: Tensor,
-    kernel_size: Sizes,
-    dilation: Sizes = 1,
-    padding: Sizes = 0,
-    stride: Sizes = 1,
+    input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Any:
     """Windows of images as columns.
 

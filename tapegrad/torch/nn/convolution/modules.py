@@ -154,7 +154,7 @@ def _check(
 
 
 class _Conv(_ConvNd):
-    """Convolution of signals, images or volumes.
+    """Convolution of {inputs}, {shape}.
 
     The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
     Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
@@ -164,6 +164,9 @@ class _Conv(_ConvNd):
         each axis; "valid" for none, "same" for as many as keep the sizes.
     padding_mode ({"zeros", "reflect", "replicate", "circular"}): The elements that are put there.
     ValueError: For channels that the groups do not divide, other words, and "same" with steps.
+
+    >>> torch.nn.{name}(3, 8, 3, padding=1)(torch.ones(2, 3, {sides})).shape
+    torch.Size([2, 8, {sides}])
     """
 
     def __init__(
@@ -213,34 +216,16 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Convolution of signals, (n, channels, length) or (channels, length).
-
-    >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 5)).shape
-    torch.Size([2, 8, 5])
-    """
-
     _dims = 1
     _function = staticmethod(conv1d)
 
 
 class Conv2d(_Conv):
-    """Convolution of images, (n, channels, height, width) or (channels, height, width).
-
-    >>> torch.nn.Conv2d(3, 8, 3, padding=1)
-    Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
-    """
-
     _dims = 2
     _function = staticmethod(conv2d)
 
 
 class Conv3d(_Conv):
-    """Convolution of volumes, (n, channels, depth, height, width) or without n.
-
-    >>> torch.nn.Conv3d(3, 8, 2)(torch.ones(3, 2, 4, 4)).shape
-    torch.Size([8, 1, 3, 3])
-    """
-
     _dims = 3
     _function = staticmethod(conv3d)
 
@@ -249,13 +234,16 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """Transposed convolution of signals, images or volumes.
+    """Transposed convolution of {inputs}, {shape}.
 
     The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
     call takes `output_size`, one of the sizes whose convolution has the size of the input.
 
     padding_mode ({"zeros"}): There is no other.
     ValueError: For channels that the groups do not divide, and another `padding_mode`.
+
+    >>> torch.nn.{name}(3, 8, 3, padding=1)(torch.ones(2, 3, {sides})).shape
+    torch.Size([2, 8, {sides}])
     """
 
     padding: tuple[int, ...]
@@ -330,12 +318,6 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution of signals, (n, channels, length) or (channels, length).
-
-    >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(3, 5)).shape
-    torch.Size([8, 10])
-    """
-
     _dims = 1
     _function = staticmethod(conv_transpose1d)
 
@@ -355,12 +337,6 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of volumes, (n, channels, depth, height, width) or without n.
-
-    >>> torch.nn.ConvTranspose3d(3, 8, 2)(torch.ones(3, 2, 2, 2)).shape
-    torch.Size([8, 3, 3, 3])
-    """
-
     _dims = 3
     _function = staticmethod(conv_transpose3d)
 
@@ -377,11 +353,7 @@ class _Windows(Module):
 
 
 class Unfold(_Windows):
-    """Windows of images as columns.
-
-    >>> torch.nn.Unfold(2)(torch.ones(1, 3, 3)).shape
-    torch.Size([4, 4])
-    """
+    """Windows of images as columns."""
 
     _in_repr = "kernel_size dilation padding stride"
 
@@ -400,13 +372,7 @@ class Unfold(_Windows):
 
 
 class Fold(_Windows):
-    """Images of the sums of windows given as columns.
-
-    >>> torch.nn.Fold(3, 2)(torch.ones(4, 4))
-    tensor([[[1., 2., 1.],
-             [2., 4., 2.],
-             [1., 2., 1.]]])
-    """
+    """Images of the sums of windows given as columns."""
 
     _in_repr = "output_size kernel_size dilation padding stride"
 
@@ -436,7 +402,11 @@ Device = device | str | None
 
 
 class _LazyConv(LazyModuleMixin):
-    """Base of lazy convolutions: the channels of the first input."""
+    """As `{plain}`, with the in_channels of its first input.
+
+    >>> torch.nn.{name}(8, 3, padding=1)(torch.ones(2, 3, {sides})).shape
+    torch.Size([2, 8, {sides}])
+    """
 
     in_channels: int
     out_channels: int
@@ -532,68 +502,26 @@ class _LazyTransposedConv(_LazyConv):
 
 
 class LazyConv1d(_LazyPlainConv, Conv1d):
-    """A `Conv1d` whose in_channels are those of its first input.
-
-    >>> layer = torch.nn.LazyConv1d(8, 3)
-    >>> layer(torch.ones(2, 3, 5)).shape
-    torch.Size([2, 8, 3])
-    """
-
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyPlainConv, Conv2d):
-    """A `Conv2d` whose in_channels are those of its first input.
-
-    >>> layer = torch.nn.LazyConv2d(8, 3)
-    >>> layer(torch.ones(2, 3, 5, 5)).shape, layer
-    (torch.Size([2, 8, 3, 3]), Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1)))
-    """
-
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyPlainConv, Conv3d):
-    """A `Conv3d` whose in_channels are those of its first input.
-
-    >>> layer = torch.nn.LazyConv3d(8, 3)
-    >>> layer(torch.ones(3, 3, 3, 3)).shape
-    torch.Size([8, 1, 1, 1])
-    """
-
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
-    """A `ConvTranspose1d` whose in_channels are those of its first input.
-
-    >>> layer = torch.nn.LazyConvTranspose1d(8, 3)
-    >>> layer(torch.ones(2, 3, 5)).shape
-    torch.Size([2, 8, 7])
-    """
-
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
-    """A `ConvTranspose2d` whose in_channels are those of its first input.
-
-    >>> layer = torch.nn.LazyConvTranspose2d(8, 3)
-    >>> layer(torch.ones(2, 3, 5, 5)).shape
-    torch.Size([2, 8, 7, 7])
-    """
-
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
-    """A `ConvTranspose3d` whose in_channels are those of its first input.
-
-    >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
-    >>> layer(torch.ones(3, 3, 3, 3)).shape
-    torch.Size([8, 5, 5, 5])
-    """
-
     cls_to_become = ConvTranspose3d
 
 

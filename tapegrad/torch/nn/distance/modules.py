@@ -11,11 +11,7 @@ from tapegrad.torch.nn.module.module import Module
 
 
 class CosineSimilarity(Module):
-    """The cosines of the angles between vectors along a dimension.
-
-    >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
-    tensor([0.7071])
-    """
+    """The cosines of the angles between vectors along a dimension."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
@@ -33,9 +29,6 @@ class PairwiseDistance(Module):
     """The norms of differences along the last dimension.
 
     eps: Added to each difference, so that the norm has a derivative.
-
-    >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
-    tensor([5.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:

@@ -43,34 +43,21 @@ class Dropout(_Dropping):
 
 
 class Dropout1d(_Dropping):
-    """Whole channels of signals set to 0 at random while training.
-
-    >>> torch.nn.Dropout1d().eval()(torch.ones(2, 3))
-    tensor([[1., 1., 1.],
-            [1., 1., 1.]])
-    """
+    """Whole channels of signals set to 0 at random while training."""
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_Dropping):
-    """Whole channels of images set to 0 at random while training.
-
-    >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+    """Whole channels of images set to 0 at random while training."""
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_Dropping):
-    """Whole channels of volumes set to 0 at random while training.
-
-    >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+    """Whole channels of volumes set to 0 at random while training."""
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.dropout3d(input, self.p, self.training, self.inplace)

@@ -36,7 +36,7 @@ def _pair(
         warn(
             f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
             f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "
-            "to broadcasting. Please ensure they have the same size.",
+            "to broadcasting. Please ensure they have the same size."
         )
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
     require_kind(x, f"{word}_cpu", "fVc" if word == "l1" else FLOATS)

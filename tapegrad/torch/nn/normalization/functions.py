@@ -375,10 +375,7 @@ def _rms_norm(input: Value, axes: tuple[int, ...], weight: Value, eps: float) ->
 
 @planned
 def rms_norm(
-    input: Tensor,
-    normalized_shape: Shape,
-    weight: Tensor | None = None,
-    eps: float | None = None,
+    input: Tensor, normalized_shape: Shape, weight: Tensor | None = None, eps: float | None = None
 ) -> Any:
     """The last dimensions divided by the root of their mean square, times weight.
 

@@ -155,6 +155,9 @@ class _BatchNorm(_NormBase):
     See Also
     --------
     tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    >>> torch.nn.{name}(3)(torch.ones(2, 3, {sides})).shape
+    torch.Size([2, 3, {sides}])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -190,21 +193,13 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width).
-
-    >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width)."""
 
     _ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Channels with mean 0 and variance 1 over the batch, of (n, channels, depth, height, width).
-
-    >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+    """Channels with mean 0 and variance 1 over the batch, of volumes with n."""
 
     _ranks = (5,)
 
@@ -217,6 +212,9 @@ class _InstanceNorm(_NormBase):
     See Also
     --------
     tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    >>> torch.nn.{name}(3)(torch.ones(2, 3, {sides})).shape
+    torch.Size([2, 3, {sides}])
     """
 
     def __init__(
@@ -310,21 +308,13 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Channels of each example with mean 0 and variance 1, of images with or without n.
-
-    >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+    """Channels of each example with mean 0 and variance 1, of images with or without n."""
 
     _ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Channels of each example with mean 0 and variance 1, of volumes with or without n.
-
-    >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+    """Channels of each example with mean 0 and variance 1, of volumes with or without n."""
 
     _ranks = (4, 5)
 
@@ -473,11 +463,7 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """Each element divided by a power of its neighbours' mean square over channels.
-
-    >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
-    torch.Size([1, 4, 3])
-    """
+    """Each element divided by a power of its neighbours' mean square over channels."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -497,7 +483,11 @@ Device = device | str | None
 
 
 class _LazyNorm(LazyModuleMixin):
-    """Base of lazy norms: the channels of the first input."""
+    """As `{plain}`, with the channels of its first input for num_features.
+
+    >>> torch.nn.{name}()(torch.ones(2, 3, {sides})).shape
+    torch.Size([2, 3, {sides}])
+    """
 
     num_features: int
     affine: bool
@@ -553,68 +543,26 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A `BatchNorm1d` whose num_features are the channels of its first input.
-
-    >>> layer = torch.nn.LazyBatchNorm1d()
-    >>> layer(torch.ones(2, 3)).shape
-    torch.Size([2, 3])
-    """
-
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A `BatchNorm2d` whose num_features are the channels of its first input.
-
-    >>> layer = torch.nn.LazyBatchNorm2d()
-    >>> layer(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
-
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A `BatchNorm3d` whose num_features are the channels of its first input.
-
-    >>> layer = torch.nn.LazyBatchNorm3d()
-    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An `InstanceNorm1d` whose num_features are the channels of its first input.
-
-    >>> layer = torch.nn.LazyInstanceNorm1d()
-    >>> layer(torch.ones(2, 3, 4)).shape
-    torch.Size([2, 3, 4])
-    """
-
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An `InstanceNorm2d` whose num_features are the channels of its first input.
-
-    >>> layer = torch.nn.LazyInstanceNorm2d()
-    >>> layer(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
-
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An `InstanceNorm3d` whose num_features are the channels of its first input.
-
-    >>> layer = torch.nn.LazyInstanceNorm3d()
-    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
     cls_to_become = InstanceNorm3d
 
 

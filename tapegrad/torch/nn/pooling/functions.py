@@ -368,12 +368,7 @@ def _norms(means: Any, count: int, norm_type: float) -> Any:
 
 
 def _lp_pool(
-    input: Tensor,
-    dims: int,
-    norm_type: float,
-    kernel_size: Sizes,
-    stride: Sizes,
-    ceil_mode: bool,
+    input: Tensor, dims: int, norm_type: float, kernel_size: Sizes, stride: Sizes, ceil_mode: bool
 ) -> Any:
     powers = input.pow(norm_type)
     means = _avg_pool(powers, dims, kernel_size, stride, 0, ceil_mode, True, None)

@@ -20,6 +20,8 @@ from tapegrad.torch.nn.pooling import maxima as _max_pooling
 
 
 class _MaxPool(Module):
+    """Maxima over windows of {inputs}, {shape}."""
+
     _in_repr = "kernel_size stride padding dilation ceil_mode"
     _pool: Function
 
@@ -53,38 +55,19 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """Maxima over windows of signals, (n, channels, length) or (channels, length).
-
-    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[3., 7.]])
-    """
-
     _pool = staticmethod(_max_pooling.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
-    """Maxima over windows of images, (n, channels, height, width) or (channels, height, width).
-
-    >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
-    tensor([[[ 5.,  7.],
-             [13., 15.]]])
-    """
-
     _pool = staticmethod(_max_pooling.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
-    """Maxima over windows of volumes, (n, channels, depth, height, width) or without n.
-
-    >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
-    tensor([[[[7.]]]])
-    """
-
     _pool = staticmethod(_max_pooling.max_pool3d)
 
 
 class _MaxUnpool(Module):
-    """Zeros but for the maxima of a pooling, which stand where they were.
+    """Zeros but for the maxima that `MaxPool{nd}` found, which stand where they were.
 
     padding (int or tuple of int): The padding of the pooling.
     """
@@ -110,42 +93,16 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Zeros but for the maxima that `MaxPool1d` found, which stand where they were.
-
-    >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
-    >>> torch.nn.MaxUnpool1d(2)(*pool(torch.tensor([[1.0, 3.0, 7.0, 5.0]])))
-    tensor([[0., 3., 7., 0.]])
-    """
-
     _dims = 1
     _unpool = staticmethod(_max_pooling.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Zeros but for the maxima that `MaxPool2d` found, which stand where they were.
-
-    >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
-    >>> torch.nn.MaxUnpool2d(2)(*pool(torch.arange(4.0).reshape(1, 2, 2)))
-    tensor([[[0., 0.],
-             [0., 3.]]])
-    """
-
     _dims = 2
     _unpool = staticmethod(_max_pooling.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Zeros but for the maxima that `MaxPool3d` found, which stand where they were.
-
-    >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
-    >>> torch.nn.MaxUnpool3d(2)(*pool(torch.arange(8.0).reshape(1, 2, 2, 2)))
-    tensor([[[[0., 0.],
-              [0., 0.]],
-    <BLANKLINE>
-             [[0., 0.],
-              [0., 7.]]]])
-    """
-
     _dims = 3
     _unpool = staticmethod(_max_pooling.max_unpool3d)
 
@@ -156,6 +113,12 @@ class _Fractional(Module):
     *args: Those of PyTorch's class.
     **kwargs: Those of PyTorch's class.
     NotImplementedError: Always: its windows are drawn by a generator that NumPy has not.
+
+    >>> try:
+    ...     torch.nn.FractionalMaxPool{nd}(2, output_size=1)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -164,32 +127,18 @@ class _Fractional(Module):
 
 
 class FractionalMaxPool2d(_Fractional):
-    """Maxima over windows drawn at random, which are not implemented.
-
-    >>> try:
-    ...     torch.nn.FractionalMaxPool2d(2, output_size=1)
-    ... except NotImplementedError:
-    ...     print("not implemented")
-    not implemented
-    """
+    """Maxima over windows of images drawn at random, which are not implemented."""
 
 
 class FractionalMaxPool3d(_Fractional):
-    """Maxima over windows drawn at random, which are not implemented.
-
-    >>> try:
-    ...     torch.nn.FractionalMaxPool3d(2, output_size=1)
-    ... except NotImplementedError:
-    ...     print("not implemented")
-    not implemented
-    """
+    """Maxima over windows of volumes drawn at random, which are not implemented."""
 
 
 # --- Averages -----------------------------------------------------------------------------------
 
 
 class _AvgPool(Module):
-    """Means over windows.
+    """Means over windows of {inputs}, {shape}.
 
     padding (int or tuple of int): How many zeros are put before and after each axis, at most half
         of a window.
@@ -199,12 +148,6 @@ class _AvgPool(Module):
 
 
 class AvgPool1d(_AvgPool):
-    """Means over windows of signals, (n, channels, length) or (channels, length).
-
-    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[2., 6.]])
-    """
-
     def __init__(
         self,
         kernel_size: Sizes,
@@ -255,28 +198,15 @@ class _AvgPoolNd(_AvgPool):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """Means over windows of images, (n, channels, height, width) or (channels, height, width).
-
-    >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
-    tensor([[[ 2.5000,  4.5000],
-             [10.5000, 12.5000]]])
-    """
-
     _pool = staticmethod(_pooling.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """Means over windows of volumes, (n, channels, depth, height, width) or without n.
-
-    >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
-    tensor([[[[3.5000]]]])
-    """
-
     _pool = staticmethod(_pooling.avg_pool3d)
 
 
 class _LPPool(Module):
-    """Norms of windows: the sums of x**p to the power 1 / p.
+    """Norms of windows of {inputs}: the sums of x**p to the power 1 / p.
 
     norm_type: The power p of the norm. It is not infinity.
     """
@@ -285,11 +215,7 @@ class _LPPool(Module):
     _pool: Function
 
     def __init__(
-        self,
-        norm_type: float,
-        kernel_size: Sizes,
-        stride: Sizes = None,
-        ceil_mode: bool = False,
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes = None, ceil_mode: bool = False
     ) -> None:
         super().__init__()
         self.norm_type = norm_type
@@ -304,33 +230,14 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """Norms of windows of signals: the sums of x**p to the power 1 / p.
-
-    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
-    tensor([[ 5., 10.]])
-    """
-
     _pool = staticmethod(_pooling.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
-    """Norms of windows of images: the sums of x**p to the power 1 / p.
-
-    >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 4, 4))
-    tensor([[[2., 2.],
-             [2., 2.]]])
-    """
-
     _pool = staticmethod(_pooling.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
-    """Norms of windows of volumes: the sums of x**p to the power 1 / p.
-
-    >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 2, 2, 2))
-    tensor([[[[2.8284]]]])
-    """
-
     _pool = staticmethod(_pooling.lp_pool3d)
 
 
@@ -338,6 +245,8 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveAvgPool(Module):
+    """Means over as many windows of {inputs} as wanted."""
+
     _in_repr = "output_size"
     _pool: Function
 
@@ -353,35 +262,22 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """Means over as many windows of signals as wanted.
 
     output_size (int): The length of the result.
-
-    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[2., 6.]])
     """
 
     _pool = staticmethod(_pooling.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """Means over as many windows of images as wanted.
-
-    >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
-    tensor([[[7.5000]]])
-    """
-
     _pool = staticmethod(_pooling.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """Means over as many windows of volumes as wanted.
-
-    >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
-    tensor([[[[3.5000]]]])
-    """
-
     _pool = staticmethod(_pooling.adaptive_avg_pool3d)
 
 
 class _AdaptiveMaxPool(Module):
+    """Maxima over as many windows of {inputs} as wanted."""
+
     _in_repr = "output_size"
     _pool: Function
 
@@ -398,31 +294,16 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Maxima over as many windows of signals as wanted.
 
     output_size (int): The length of the result.
-
-    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[3., 7.]])
     """
 
     _pool = staticmethod(_max_pooling.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maxima over as many windows of images as wanted.
-
-    >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
-    tensor([[[15.]]])
-    """
-
     _pool = staticmethod(_max_pooling.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maxima over as many windows of volumes as wanted.
-
-    >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
-    tensor([[[[7.]]]])
-    """
-
     _pool = staticmethod(_max_pooling.adaptive_max_pool3d)
 
 

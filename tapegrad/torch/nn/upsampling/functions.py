@@ -211,9 +211,7 @@ def _check_mode(ndim: int, mode: str) -> None:
 
 
 def _warn_of(name: str) -> None:
-    warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-    )
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 def upsample(

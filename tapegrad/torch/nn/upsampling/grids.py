@@ -204,11 +204,7 @@ def grid_sample(
 
 @register("grid_sampler", "grid_sampler_2d", "grid_sampler_3d", method=False)
 def _grid_sampler(
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
     """As `nn.functional.grid_sample`, with numbers for the mode and the padding.
 

@@ -15,11 +15,7 @@ from tapegrad.torch.nn.module.module import Module
 
 
 class PixelShuffle(Module):
-    """Groups of r * r channels become pixels.
-
-    >>> torch.nn.PixelShuffle(2)(torch.ones(4, 2, 2)).shape
-    torch.Size([1, 4, 4])
-    """
+    """Groups of r * r channels become pixels."""
 
     _in_repr = "upscale_factor"
 
@@ -32,11 +28,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Pixels become groups of r * r channels.
-
-    >>> torch.nn.PixelUnshuffle(2)(torch.ones(1, 4, 4)).shape
-    torch.Size([4, 2, 2])
-    """
+    """Pixels become groups of r * r channels."""
 
     _in_repr = "downscale_factor"
 
@@ -49,11 +41,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Channels of all groups alternate.
-
-    >>> torch.nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
-    tensor([0, 2, 1, 3])
-    """
+    """Channels of all groups alternate."""
 
     _in_repr = "groups"
 

@@ -31,23 +31,24 @@ def _two(given: Sizes, name: str) -> tuple[int, int]:
 def _kernel_of(
     kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> tuple[tuple[int, int], Kernel]:
-    widths, apart = _two(kernel_size, "kernel_size"), _two(dilation, "dilation")
-    pads, steps = _two(padding, "padding"), _two(stride, "stride")
+    widths, dilation = _two(kernel_size, "kernel_size"), _two(dilation, "dilation")
+    padding, stride = _two(padding, "padding"), _two(stride, "stride")
     for name, word, values in (
         ("kernel size", "kernel", widths),
-        ("stride", "stride", steps),
-        ("dilation", "dilation", apart),
+        ("stride", "stride", stride),
+        ("dilation", "dilation", dilation),
     ):
         if min(values) <= 0:
             raise RuntimeError(
                 f"{name} should be greater than zero, but got {word}_height: {values[0]} "
                 f"{word}_width: {values[1]}"
             )
-    if min(pads) < 0:
+    if min(padding) < 0:
         raise RuntimeError(
-            f"padding should be non-negative, but got pad_height: {pads[0]} pad_width: {pads[1]}"
+            f"padding should be non-negative, but got pad_height: {padding[0]} "
+            f"pad_width: {padding[1]}"
         )
-    return widths, Kernel(steps, pads, pads, apart)
+    return widths, Kernel(stride, padding, padding, dilation)
 
 
 def _refuse_integers(input: Value, name: str) -> None:

@@ -99,8 +99,8 @@ def _check_fits(input: Value, weight: Value, kernel: Kernel) -> None:
         for size, before, after in zip(input.shape[2:], kernel.before, kernel.after, strict=True)
     ]
     covered = [
-        apart * (width - 1) + 1
-        for width, apart in zip(weight.shape[2:], kernel.dilation, strict=True)
+        dilation * (width - 1) + 1
+        for width, dilation in zip(weight.shape[2:], kernel.dilation, strict=True)
     ]
     if any(size < width for size, width in zip(padded, covered, strict=True)):
         raise RuntimeError(
@@ -141,35 +141,35 @@ def _convolution(
 ) -> Value:
     x = _as_batch(input, dims, f"conv{dims}d")
     count = len(weight.shape) - 2
-    steps = _numbers(stride, count, "stride", dims)
-    apart = _numbers(dilation, count, "dilation", dims)
+    stride = _numbers(stride, count, "stride", dims)
+    dilation = _numbers(dilation, count, "dilation", dims)
     before = after = (0,) * count
     if not isinstance(padding, str):
         before = after = _numbers(padding, count, "padding", dims)
     elif padding == "same":
-        if any(step != 1 for step in steps):
+        if any(step != 1 for step in stride):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
-        total = [d * (width - 1) for d, width in zip(apart, weight.shape[2:], strict=True)]
+        total = [d * (width - 1) for d, width in zip(dilation, weight.shape[2:], strict=True)]
         before = tuple(width // 2 for width in total)
         after = tuple(width - width // 2 for width in total)
     elif padding != "valid":
         raise RuntimeError(f"Invalid padding string: '{padding}'")
-    _check_moves(steps, before, apart, groups)
+    _check_moves(stride, before, dilation, groups)
     _check_groups(weight, groups)
     _check_channels(f"groups={groups}", weight, x, weight.shape[1] * groups)
     _check_bias(weight, bias, weight.shape[0])
-    kernel = Kernel(steps, before, after, apart, groups)
+    kernel = Kernel(stride, before, after, dilation, groups)
     _check_fits(x, weight, kernel)
     check_dtypes(x, weight, bias, dims)
     out = convolve(x, weight, bias, kernel=kernel)
     return out if x is input else np.squeeze(out, 0)
 
 
-def _check_output_padding(more: Moves, steps: Moves, apart: Moves) -> None:
+def _check_output_padding(more: Moves, stride: Moves, dilation: Moves) -> None:
     """RuntimeError unless it is below the stride or the dilation, told of images."""
-    if all(e < step or e < d for e, step, d in zip(more, steps, apart, strict=True)):
+    if all(e < step or e < d for e, step, d in zip(more, stride, dilation, strict=True)):
         return
-    parts = {"output_padding": (0, *more), "stride": (1, *steps), "dilation": (1, *apart)}
+    parts = {"output_padding": (0, *more), "stride": (1, *stride), "dilation": (1, *dilation)}
     if len(more) > 1:
         parts = {name: values[1:] for name, values in parts.items()}
     axes = ("depth", "height", "width")[-max(len(more), 2) :]
@@ -201,20 +201,20 @@ def _transposed_convolution(
         raise TypeError(
             f"conv_transpose{dims}d(): argument 'padding' must be tuple of ints, not str"
         )
-    steps = _numbers(stride, count, "stride", dims)
-    pads = _numbers(padding, count, "padding", dims)
+    stride = _numbers(stride, count, "stride", dims)
+    padding = _numbers(padding, count, "padding", dims)
     more = _numbers(output_padding, count, "output_padding", dims)
-    apart = _numbers(dilation, count, "dilation", dims)
+    dilation = _numbers(dilation, count, "dilation", dims)
     if min(more) < 0:
         raise RuntimeError("negative output_padding is not supported")
-    _check_moves(steps, pads, apart, groups)
+    _check_moves(stride, padding, dilation, groups)
     _check_groups(weight, groups)
     _check_channels("transposed=1", weight, x, weight.shape[0])
     _check_bias(weight, bias, weight.shape[1] * groups)
     sizes = tuple(
         (size - 1) * step - 2 * pad + d * (width - 1) + extra + 1
         for size, step, pad, d, width, extra in zip(
-            x.shape[2:], steps, pads, apart, weight.shape[2:], more, strict=True
+            x.shape[2:], stride, padding, dilation, weight.shape[2:], more, strict=True
         )
     )
     if min(sizes) < 1:
@@ -223,10 +223,10 @@ def _transposed_convolution(
             f"channel: ({_sides(sizes)}). Output size is too small"
         )
     if x.size:
-        _check_output_padding(more, steps, apart)
+        _check_output_padding(more, stride, dilation)
     check_dtypes_transposed(x, weight, bias, dims)
-    after = tuple(pad - extra for pad, extra in zip(pads, more, strict=True))
-    kernel = Kernel(steps, pads, after, apart, groups)
+    after = tuple(pad - extra for pad, extra in zip(padding, more, strict=True))
+    kernel = Kernel(stride, padding, after, dilation, groups)
     out = spread(x, weight, bias, kernel=kernel, sizes=sizes)
     return out if x is input else np.squeeze(out, 0)
 

@@ -303,8 +303,8 @@ class _ConvTransposeNd(_ConvNd):
             )
         given = input.shape[input.ndim - dims :]
         least = [
-            (size - 1) * step - 2 * pad + apart * (width - 1) + 1
-            for size, step, pad, apart, width in zip(
+            (size - 1) * step - 2 * pad + dilation * (width - 1) + 1
+            for size, step, pad, dilation, width in zip(
                 given, self.stride, self.padding, self.dilation, self.kernel_size, strict=True
             )
         ]

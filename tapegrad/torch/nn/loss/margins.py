@@ -132,10 +132,10 @@ def hinge_embedding_loss(
     """
     word = check_word(word_for(size_average, reduce, reduction))
     zeros = OPERATIONS["zeros_like"](input.detach())
-    apart = (margin - input).clamp_min(0)
+    hinge = (margin - input).clamp_min(0)
     where = OPERATIONS["where"]
     return reduce_tensor(
-        where(target.ne(1), apart, zeros) + where(target.ne(-1), input, zeros), word
+        where(target.ne(1), hinge, zeros) + where(target.ne(-1), input, zeros), word
     )
 
 
@@ -316,12 +316,12 @@ def _multi_margin(
     _check_range(picked, classes, 0, "target out of range")
     own = np.take_along_axis(rows, picked, 1)
     others = (picked != np.arange(classes)).astype(rows.dtype)
-    apart = _above_zero(margin - own + rows) * others
+    hinge = _above_zero(margin - own + rows) * others
     if p == 2:
-        apart = apart * apart
+        hinge = hinge * hinge
     if weight is not None:
-        apart = apart * np.take(weight, picked)
-    losses = np.sum(apart, axis=1) / classes
+        hinge = hinge * np.take(weight, picked)
+    losses = np.sum(hinge, axis=1) / classes
     return _reduced_rows(losses, reduction, np.shape(target))
 
 
@@ -396,9 +396,9 @@ def _multilabel_margin(input: Value, target: Value, reduction: str) -> Value:
     chosen = np.where(given, labels, 0)
     is_target = np.any((chosen[..., None] == np.arange(classes)) & given[..., None], axis=1)
     own = np.take_along_axis(rows, chosen, 1)
-    apart = _above_zero(1 - np.expand_dims(own, 2) + np.expand_dims(rows, 1))
+    hinge = _above_zero(1 - np.expand_dims(own, 2) + np.expand_dims(rows, 1))
     counts = (given[:, :, None] & ~is_target[:, None, :]).astype(rows.dtype)
-    losses = np.sum(apart * counts, axis=(1, 2)) / classes
+    losses = np.sum(hinge * counts, axis=(1, 2)) / classes
     return _reduced_rows(losses, reduction, tuple(input.shape[:-1]))
 
 

@@ -81,14 +81,14 @@ def check_filled(input: Value, dims: int, name: str) -> None:
 
 
 def check_steps(
-    kernel: Sequence[int], steps: Sequence[int], pads: Sequence[int], apart: Sequence[int]
+    kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
 ) -> None:
     """RuntimeError unless windows move, and begin within the elements."""
-    if 0 in steps or 0 in kernel:
+    if 0 in stride or 0 in kernel:
         raise RuntimeError("stride should not be zero")
-    if min(pads) < 0:
-        raise RuntimeError(f"pad must be non-negative, but got pad: {min(pads)}")
-    for pad, side, d in zip(pads, kernel, apart, strict=True):
+    if min(padding) < 0:
+        raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
+    for pad, side, d in zip(padding, kernel, dilation, strict=True):
         if pad > ((side - 1) * d + 1) // 2:
             raise RuntimeError(
                 "pad should be at most half of effective kernel size, but got "
@@ -129,21 +129,21 @@ def _avg_pool(
     name = f"avg_pool{dims}d"
     check_rank(input, dims, name)
     kernel = numbers_of(kernel_size, dims, name, "kernel_size")
-    steps = numbers_of(stride, dims, name, "stride") or kernel
-    pads = numbers_of(padding, dims, name, "padding")
-    if 0 in kernel and 0 not in steps:
+    stride = numbers_of(stride, dims, name, "stride") or kernel
+    padding = numbers_of(padding, dims, name, "padding")
+    if 0 in kernel and 0 not in stride:
         sides = (1, *kernel)[-max(dims, 2) :]
         given = " ".join(
             f"k{axis}: {n}" for axis, n in zip("THW"[-len(sides) :], sides, strict=True)
         )
         raise RuntimeError(f"kernel size should be greater than zero, but got {given}")
-    check_steps(kernel, steps, pads, (1,) * dims)
+    check_steps(kernel, stride, padding, (1,) * dims)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     check_filled(input, dims, name)
     ways = tuple(
         windows.windows_of(*along, ceil_mode)
-        for along in zip(input.shape[-dims:], kernel, steps, pads, strict=True)
+        for along in zip(input.shape[-dims:], kernel, stride, padding, strict=True)
     )
     if dims == 3 and any(way.size < way.kernel for way in ways):
         _raise_smaller(ways)

@@ -45,9 +45,9 @@ def _label(_input: TensorLike, dims: int, *_rest: Any) -> str:
 def _check_signal(
     input: Value,
     kernel: Sequence[int],
-    steps: Sequence[int],
-    pads: Sequence[int],
-    apart: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
 ) -> None:
     """PyTorch's checks of max_pool1d, which have texts of their own."""
     if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
@@ -55,17 +55,17 @@ def _check_signal(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got:{list(input.shape)}"
         )
-    for name, given in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
+    for name, given in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if given[0] <= 0:
             raise RuntimeError(
                 f"max_pool1d() {name} must be greater than zero, but got {given[0]}"
             )
-    if pads[0] < 0:
-        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {pads[0]}")
-    if pads[0] > kernel[0] // 2:
+    if padding[0] < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding[0]}")
+    if padding[0] > kernel[0] // 2:
         raise RuntimeError(
             "max_pool1d() padding should be at most half of kernel size, but got "
-            f"padding={pads[0]} and kernel_size={kernel[0]}"
+            f"padding={padding[0]} and kernel_size={kernel[0]}"
         )
 
 
@@ -83,25 +83,25 @@ def _ways(
     """The windows along each axis; RuntimeError where there are none."""
     name = f"max_pool{dims}d"
     kernel = numbers_of(kernel_size, dims, name, "kernel_size")
-    steps = numbers_of(stride, dims, name, "stride") or kernel
-    pads = numbers_of(padding, dims, name, "padding")
-    apart = numbers_of(dilation, dims, name, "dilation")
+    stride = numbers_of(stride, dims, name, "stride") or kernel
+    padding = numbers_of(padding, dims, name, "padding")
+    dilation = numbers_of(dilation, dims, name, "dilation")
     is_signal = dims == 1 and not with_indices
     if is_signal:
-        _check_signal(input, kernel, steps, pads, apart)
+        _check_signal(input, kernel, stride, padding, dilation)
     else:
         check_rank(input, dims, name)
-        if min(apart) <= 0:
+        if min(dilation) <= 0:
             sides = " ".join(
-                f"dilation{axis}: {d}" for axis, d in zip("THW"[-dims:], apart, strict=True)
+                f"dilation{axis}: {d}" for axis, d in zip("THW"[-dims:], dilation, strict=True)
             )
             raise RuntimeError(f"dilation should be greater than zero, but got {sides}")
-        check_steps(kernel, steps, pads, apart)
+        check_steps(kernel, stride, padding, dilation)
         check_filled(input, dims, f"{name}_with_indices_out_cpu_template" if dims == 3 else name)
     ways = tuple(
         windows.windows_of(size, side, step, pad, ceil_mode, d)
         for size, side, step, pad, d in zip(
-            input.shape[-dims:], kernel, steps, pads, apart, strict=True
+            input.shape[-dims:], kernel, stride, padding, dilation, strict=True
         )
     )
     if min(way.number for way in ways) < 1:
@@ -359,15 +359,15 @@ def _max_unpool(input: Value, indices: Value, sizes: Sizes) -> Value:
 def unpooled_sizes(
     input: Tensor,
     kernel: Sequence[int],
-    steps: Sequence[int],
-    pads: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
     output_size: Sequence[int] | None,
 ) -> tuple[int, ...]:
     """The sizes of an unpooled tensor; ValueError for `output_size` that pooling cannot have."""
     dims = len(kernel)
     usual = tuple(
         (size - 1) * step + side - 2 * pad
-        for size, step, side, pad in zip(input.shape[-dims:], steps, kernel, pads, strict=True)
+        for size, step, side, pad in zip(input.shape[-dims:], stride, kernel, padding, strict=True)
     )
     if output_size is None:
         return usual
@@ -379,7 +379,7 @@ def unpooled_sizes(
             f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it "
             f"has a length of '{len(given)}'"
         )
-    for axis, (size, normal, step) in enumerate(zip(given, usual, steps, strict=True)):
+    for axis, (size, normal, step) in enumerate(zip(given, usual, stride, strict=True)):
         if not normal - step < size < normal + step:
             raise ValueError(
                 f'invalid output_size "{tuple(given)}" (dim {axis} must be between '
@@ -399,9 +399,9 @@ def _unpooled(
 ) -> Any:
     name = f"max_unpool{dims}d"
     kernel = numbers_of(kernel_size, dims, name, "kernel_size")
-    steps = numbers_of(stride, dims, name, "stride") or kernel
-    pads = numbers_of(padding, dims, name, "padding")
-    return _max_unpool(input, indices, unpooled_sizes(input, kernel, steps, pads, output_size))
+    stride = numbers_of(stride, dims, name, "stride") or kernel
+    padding = numbers_of(padding, dims, name, "padding")
+    return _max_unpool(input, indices, unpooled_sizes(input, kernel, stride, padding, output_size))
 
 
 def _max_unpool_nd(dims: int) -> Function:

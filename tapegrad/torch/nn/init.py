@@ -396,25 +396,11 @@ def sparse_(
 _OLDER = """\
 `{name}_` under its older name.
 
-Parameters
-----------
-*args : object
-    The arguments of `{name}_`.
-**kwargs : object
-    The same, by their names.
+*args: The arguments of `{name}_`.
+**kwargs: The same, by their names.
+-> Tensor: The tensor that was given.
+FutureWarning: At each call.
 
-Returns
--------
-Tensor
-    The tensor that was given.
-
-Warns
------
-FutureWarning
-    At each call.
-
-Examples
---------
 >>> import warnings
 >>> with warnings.catch_warnings(action="ignore"):
 ...     torch.nn.init.{name}({arguments}).dtype

@@ -259,18 +259,11 @@ class UninitializedTensorMixin:
 _CONVERTED = """\
 As `Tensor.{name}`, of which nothing but the dtype is known.
 
-Parameters
-----------
-*args : object
-    The arguments of `Tensor.{name}`.
-**kwargs : object
-    The same, by their names.
-
-Returns
--------
-{what}
+*args: The arguments of `Tensor.{name}`.
+**kwargs: The same, by their names.
+-> {what}
 """
-_ONE_OF_ITS_KIND = "UninitializedParameter or UninitializedBuffer\n    One of another dtype."
+_ONE_OF_ITS_KIND = "UninitializedParameter or UninitializedBuffer: One of another dtype."
 
 
 def _converting(name: str) -> Any:
@@ -283,7 +276,7 @@ def _converting(name: str) -> Any:
         return made
 
     convert.__name__ = name
-    what = "bool\n    What the dtype is." if name.startswith("is_") else _ONE_OF_ITS_KIND
+    what = "bool: What the dtype is." if name.startswith("is_") else _ONE_OF_ITS_KIND
     convert.__doc__ = _CONVERTED.format(name=name, what=what)
     return convert
 

@@ -18,48 +18,24 @@ Operation = Callable[..., Any]
 _ELEMENTWISE = """\
 The values of `torch.{name}`, of each element.
 
-Parameters
-----------
-input : Tensor
-    Numbers of any shape.
-*args : object
-    The other arguments of `torch.{name}`.
-inplace : bool, default False
-    Write into the argument, which is returned.
-**kwargs : object
-    The other arguments by their names.
+input: Numbers of any shape.
+*args: The other arguments of `torch.{name}`.
+inplace: Write into the argument, which is returned.
+**kwargs: The other arguments by their names.
+-> Tensor: Of the shape of `input`.
 
-Returns
--------
-Tensor
-    Of the shape of `input`.
-
-Examples
---------
 >>> torch.nn.functional.{name}(torch.tensor([-1.0, 0.0, 2.0]))
 tensor({result})
 """
 _ALONG = """\
 The {name} along a dimension.
 
-Parameters
-----------
-input : Tensor
-    Numbers of any shape.
-dim : int, optional
-    The dimension. Leaving it out warns.
-_stacklevel : int, default 3
-    Without effect.
-dtype : dtype, optional
-    What the numbers are converted to first.
+input: Numbers of any shape.
+dim: The dimension. Leaving it out warns.
+_stacklevel: Without effect.
+dtype: What the numbers are converted to first.
+-> Tensor: Of the shape of `input`{sums}.
 
-Returns
--------
-Tensor
-    Of the shape of `input`{sums}.
-
-Examples
---------
 >>> torch.nn.functional.{name}(torch.tensor([0.0, 0.0]), 0)
 tensor({result})
 """

@@ -223,27 +223,12 @@ _HOW = {
 _OF_TORCH = """\
 {how}
 
-Parameters
-----------
-input : Tensor
-    Of any shape, or for features (n, channels, ...).
-p : float
-    The probability of being dropped, between 0 and 1.
-train : bool
-    Whether a model is trained; where it is not, the input is returned as it is.
+input: Of any shape, or for features (n, channels, ...).
+p: The probability of being dropped, between 0 and 1.
+train: Whether a model is trained; where it is not, the input is returned as it is.
+-> Tensor: Of the shape of `input`.
+RuntimeError: For another `p`.
 
-Returns
--------
-Tensor
-    Of the shape of `input`.
-
-Raises
-------
-RuntimeError
-    For another `p`.
-
-Examples
---------
 >>> torch.{word}(torch.ones(1, 2), 0.5, False)
 tensor([[1., 1.]])
 """

@@ -41,22 +41,11 @@ def reduce_tensor(losses: Tensor, reduction: str) -> Any:
 _OF_TORCH = """\
 `nn.functional.{word}`, with a number for its reduction.
 
-Parameters
-----------
-*args : object
-    The arguments of `nn.functional.{word}`, without older forms of the reduction.
-reduction : int, default 0
-    0 for none, as in PyTorch's own calls without it, 1 for the mean, 2 for the sum.
-**kwargs : object
-    The arguments by their names.
+*args: The arguments of `nn.functional.{word}`, without older forms of the reduction.
+reduction: 0 for none, as in PyTorch's own calls without it, 1 for the mean, 2 for the sum.
+**kwargs: The arguments by their names.
+-> Tensor: A number, or without reduction the losses.
 
-Returns
--------
-Tensor
-    A number, or without reduction the losses.
-
-Examples
---------
 >>> torch.{word}({arguments})
 tensor({result})
 """

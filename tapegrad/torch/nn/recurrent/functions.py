@@ -140,27 +140,15 @@ _OPTIONS = "has_biases num_layers dropout train bidirectional batch_first".split
 _ALL = """\
 All layers of a network, {what}.
 
-Parameters
-----------
-input : Tensor
-    The steps: (time, batch, size), or the data of a PackedSequence.
-hx : Tensor or sequence of Tensor
-    The first states, for an LSTM two; of packed data the sizes of its steps.
-params : sequence of Tensor
-    The parameters of all layers; of packed data the first states.
-*options : object
-    The arguments has_biases, num_layers, dropout, train, bidirectional and batch_first; of packed
-    data the parameters first, and no batch_first.
-**words : object
-    These options by their names.
+input: The steps: (time, batch, size), or the data of a PackedSequence.
+hx (Tensor or sequence of Tensor): The first states, for an LSTM two; of packed data the sizes of
+    its steps.
+params (sequence of Tensor): The parameters of all layers; of packed data the first states.
+*options: The arguments has_biases, num_layers, dropout, train, bidirectional and batch_first; of
+    packed data the parameters first, and no batch_first.
+**words: These options by their names.
+-> tuple of Tensor: The outputs of the last layer, and the last states of all layers.
 
-Returns
--------
-tuple of Tensor
-    The outputs of the last layer, and the last states of all layers.
-
-Examples
---------
 >>> layer = torch.nn.{layer}
 >>> x, h = torch.ones(5, 2, 3), torch.zeros(1, 2, 4)
 >>> weights = list(layer.parameters())
@@ -210,35 +198,16 @@ def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Ten
 _CELL = """\
 One step of a network, {what}.
 
-Parameters
-----------
-input : Tensor
-    Of shape (batch, input size).
-hx : Tensor or tuple of Tensor
-    The state, (batch, size), for an LSTM two.
-w_ih : Tensor
-    The weight of the input, (gates * size, input size).
-w_hh : Tensor
-    The weight of the state, (gates * size, size).
-b_ih : Tensor, optional
-    A bias, (gates * size,).
-b_hh : Tensor, optional
-    The other bias, given if `b_ih` is.
+input: Of shape (batch, input size).
+hx (Tensor or tuple of Tensor): The state, (batch, size), for an LSTM two.
+w_ih: The weight of the input, (gates * size, input size).
+w_hh: The weight of the state, (gates * size, size).
+b_ih: A bias, (gates * size,).
+b_hh: The other bias, given if `b_ih` is.
+-> Tensor or tuple of Tensor: The new state, for an LSTM (h, c).
+RuntimeError: For sizes that do not fit.
+TypeError: For one state of an LSTM.
 
-Returns
--------
-Tensor or tuple of Tensor
-    The new state, for an LSTM (h, c).
-
-Raises
-------
-RuntimeError
-    For sizes that do not fit.
-TypeError
-    For one state of an LSTM.
-
-Examples
---------
 >>> cell = torch.nn.{layer}
 >>> h = torch.zeros(2, 4)
 >>> made = torch.{name}(torch.ones(2, 3), {states}, cell.weight_ih, cell.weight_hh)

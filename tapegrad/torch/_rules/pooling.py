@@ -74,17 +74,16 @@ def _peaks(x: Value, *, ways: Ways) -> Value:
     """The maxima over the windows of the last axes; NaN where a window has NaN."""
     out = np.empty(_shape(x, ways), x.dtype, like=x)
     if x.nbytes <= BLOCK:
-        _put_peaks(x, out, ways)
+        _put_peaks(padded(x, ways, _least(x.dtype)), out, ways)
         return out
     flat, results = _rows(x, ways), _rows(out, ways)
     for block in _blocks(flat):
-        _put_peaks(flat[block], results[block], ways)
+        _put_peaks(padded(flat[block], ways, _least(x.dtype)), results[block], ways)
     return out
 
 
-def _put_peaks(x: Value, out: Value, ways: Ways) -> None:
-    """Put the maxima over windows into an array."""
-    part = padded(x, ways, _least(x.dtype)) if is_padded(ways) else x
+def _put_peaks(part: Value, out: Value, ways: Ways) -> None:
+    """Put the maxima over the windows of a padded array into another one."""
     last = len(ways) - 1
     for axis, indices in enumerate(_stages(ways)):
         slices = [part[index] for index in indices]
@@ -99,15 +98,19 @@ def _put_peaks(x: Value, out: Value, ways: Ways) -> None:
             np.maximum(part, piece, out=part)
 
 
-def _winners(x: Value, out: Value, *, ways: Ways) -> Value:
-    """The offset within each window of its maximum, which `out` holds."""
+def _winners(x: Value, *, ways: Ways) -> Value:
+    """The offset within each window of its maximum.
+
+    It is computed anew: a program may write to what the forward pass made.
+    """
     count = math.prod(way.kernel for way in ways)
-    found = np.zeros(out.shape, np.uint8 if count <= 256 else np.int32, like=out)
-    flat, results, values = _rows(x, ways), _rows(found, ways), _rows(out, ways)
+    found = np.zeros(_shape(x, ways), np.uint8 if count <= 256 else np.int32, like=x)
+    flat, results = _rows(x, ways), _rows(found, ways)
     offsets = list(enumerate(_offsets(ways)))
     for block in _blocks(flat):
-        part = padded(flat[block], ways, _least(x.dtype))
-        best, into = values[block], results[block]
+        part, into = padded(flat[block], ways, _least(x.dtype)), results[block]
+        best = np.empty(into.shape, x.dtype, like=x)
+        _put_peaks(part, best, ways)
         before = np.ones(best.shape, bool, like=best)  # whether all elements so far are less
         for _, index in offsets[:-1]:
             before &= part[index] != best
@@ -152,23 +155,25 @@ picked = Declared(_picked)
 placed = Declared(_placed)
 
 
-def _pull_peaks(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent:
-    return placed(winners(x, out, ways=ways), g, ways=ways)
+def _pull_peaks(g: Cotangent, _out: Value, x: Value, ways: Ways) -> Cotangent:
+    return placed(winners(x, ways=ways), g, ways=ways)
 
 
-def _push_peaks(dots: Tangent, out: Value, x: Value, ways: Ways) -> Tangent:
-    return picked(winners(x, out, ways=ways), dots[0], ways=ways)
+def _push_peaks(dots: Tangent, _out: Value, x: Value, ways: Ways) -> Tangent:
+    return picked(winners(x, ways=ways), dots[0], ways=ways)
 
 
-def _pull_apart(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent | None:
+def _pull_apart(g: Cotangent, x: Value, ways: Ways) -> Cotangent | None:
     """`_pull_peaks` in one pass, of windows that share no element; None where one has NaN."""
     sizes = [way.padding + way.size + way.after for way in ways]
     whole = np.zeros((*x.shape[: x.ndim - len(ways)], *sizes), x.dtype, like=x)
-    given, found, results, numbers = (_rows(y, ways) for y in (x, whole, out, g))
+    given, found, numbers = (_rows(y, ways) for y in (x, whole, g))
     indices = _offsets(ways)
     for block in _blocks(given):
         part, into = padded(given[block], ways, _least(x.dtype)), found[block]
-        best, share = results[block], numbers[block]
+        share = numbers[block]
+        best = np.empty(share.shape, x.dtype, like=x)
+        _put_peaks(part, best, ways)
         left = None  # the windows whose maximum is not found yet
         for index in indices:
             here = part[index] == best
@@ -189,7 +194,7 @@ def _plan(x: Spec, _out: Spec, ways: Ways) -> Kernels | None:
         return None
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
-        found = _pull_apart(g, out, x, ways)
+        found = _pull_apart(g, x, ways)
         return _pull_peaks(g, out, x, ways) if found is None else found
 
     return Kernels(lambda x: _peaks(x, ways=ways), pull)
@@ -200,7 +205,7 @@ _FEW = 1 << 14  # elements
 peaks.rule = General(
     peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks, plan=_plan
 )
-winners.rule = Constant(winners, arrays=2, name="max_pool", batch=winners)
+winners.rule = Constant(winners, arrays=1, name="max_pool", batch=winners)
 picked.rule = Linear(
     picked,
     [lambda g, _out, found, _x, ways: placed(found, g, ways=ways)],

@@ -95,7 +95,9 @@ def erfc(x: Value) -> Value:
     return _evaluate("erfc", by_number(math.erfc), x)
 
 
-@elementwise("ErfinvBackward0", lambda out, _x: (ROOT_PI / 2) * np.exp(out * out), strong=True)
+@elementwise(
+    "ErfinvBackward0", lambda _out, x: (ROOT_PI / 2) * np.exp(erfinv(x) ** 2), strong=True
+)
 def erfinv(x: Value) -> Value:
     """The inverse of erf."""
     return _evaluate("erfinv", inverse_of_erf, x)

@@ -38,7 +38,7 @@ from tapegrad.torch._ops.declare import (
 )
 from tapegrad.torch._ops.elementwise import kinds
 from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_dtype, refusing
-from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, quotient, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import quiet, short_single
 from tapegrad.torch._rules import special
@@ -676,7 +676,7 @@ def softsign(input: Value) -> Value:
     tensor([-0.5000,  0.7500])
     """
     x = floating(input)
-    return x / (np.absolute(x) + 1)
+    return quotient(x, np.absolute(x) + 1)
 
 
 @activation("SubBackward0", inplace=False)

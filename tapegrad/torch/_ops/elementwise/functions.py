@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fit import Over
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._docstrings import sections
@@ -738,9 +739,28 @@ def _declare_pair(
     operation(f"{label}Backward0", name=word, inplace=inplace)(compute)
 
 
+def _of_inputs(ufunc: np.ufunc) -> list[Function]:
+    """The partials of the core's rule, of a result computed anew: a program may write to it."""
+
+    def anew(partial: Function) -> Function:
+        return lambda _out, x, y: partial(ufunc(x, y), x, y)
+
+    return [anew(partial) for partial in REGISTRY[ufunc].partials]
+
+
+@elementwise("LogaddexpBackward0", *_of_inputs(np.logaddexp))
 def _logaddexp(x: Value, y: Value) -> Value:
+    return np.logaddexp(x, y)
+
+
+@elementwise("Logaddexp2Backward0", *_of_inputs(np.logaddexp2))
+def _logaddexp2(x: Value, y: Value) -> Value:
+    return np.logaddexp2(x, y)
+
+
+def _logaddexp_of_any(x: Value, y: Value) -> Value:
     if x.dtype.kind != "c":
-        return np.logaddexp(x, y)
+        return _logaddexp(x, y)
     first: Value = np.real(untraced(x)) >= np.real(untraced(y))
     large: Value = np.where(first, x, y)
     small: Value = np.where(first, y, x)
@@ -751,9 +771,11 @@ def _logaddexp(x: Value, y: Value) -> Value:
 
 _declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).", "0.5880")
 _declare_pair("hypot", np.hypot, "Hypot", "`sqrt(input**2 + other**2)`.", "7.2111")
-_declare_pair("logaddexp", _logaddexp, "Logaddexp", "`log(e**x + e**y)`.", "6.1269", inplace=False)
 _declare_pair(
-    "logaddexp2", np.logaddexp2, "Logaddexp2", "`log2(2**x + 2**y)`.", "6.3219", inplace=False
+    "logaddexp", _logaddexp_of_any, "Logaddexp", "`log(e**x + e**y)`.", "6.1269", inplace=False
+)
+_declare_pair(
+    "logaddexp2", _logaddexp2, "Logaddexp2", "`log2(2**x + 2**y)`.", "6.3219", inplace=False
 )
 _declare_pair("xlogy", _xlogy, "Xlogy", "`x * log(y)`, and 0 where x is 0.", "7.1670")
 _declare_pair(

@@ -16,8 +16,7 @@ from tapegrad.torch import return_types
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import operation, register
-from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.declare import OPERATIONS, operation, register
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.index.checks import sparse_grid
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
@@ -124,7 +123,7 @@ def _places_of_smallest(x: Value, axis: int) -> Value:
     return x.argmin(axis) if type(x) is ndarray else np.argmin(x, axis)
 
 
-def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: Function) -> None:
+def _declare_extremum(word: str, reduce: Function, locate: Function) -> None:
     label = word.capitalize()
 
     def whole(input: Value) -> Value:
@@ -140,16 +139,13 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
         values, places = taken_one(array, places, axis, keepdim and input.ndim > 0)
         return pair(word, values, places)
 
-    def paired(input: Value, other: Value) -> Value:
-        return pairwise(*promoted(input, other))
-
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
     of_all = operation(f"{label}Backward1", planned=True, **options)(whole)
     of_dim = operation(f"{label}Backward0", **options)(along)
     of_dim = short_reading(
         of_dim, f"{label}Backward0", 0, locate=(locate, getattr(return_types, word))
     )
-    of_two = operation(f"{label}imumBackward0", planned=True, **options)(paired)
+    of_two = OPERATIONS[f"{word}imum"]
 
     def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:
         other = words.pop("other", None) if words else None
@@ -177,8 +173,8 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
     register()(choose)
 
 
-_declare_extremum("max", np.max, _places_of_largest, np.maximum)
-_declare_extremum("min", np.min, _places_of_smallest, np.minimum)
+_declare_extremum("max", np.max, _places_of_largest)
+_declare_extremum("min", np.min, _places_of_smallest)
 
 
 def _declare_place(word: str, locate: Function) -> None:

@@ -332,8 +332,8 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
 
 @general(
     "FrexpBackward0",
-    vjp=lambda g, out, _x: np.ldexp(g[0], -out[1]),
-    jvp=lambda dots, out, _x: (np.ldexp(dots[0], -out[1]), None),
+    vjp=lambda g, _out, x: np.ldexp(g[0], -_frexp(untraced(x))[1]),
+    jvp=lambda dots, _out, x: (np.ldexp(dots[0], -_frexp(untraced(x))[1]), None),
 )
 def _frexp(x: Value) -> Any:
     mantissa, exponent = np.frexp(x)

@@ -19,9 +19,7 @@ _ELEMENTWISE = """\
 The values of `torch.{name}`, of each element.
 
 input: Numbers of any shape.
-*args: The other arguments of `torch.{name}`.
 inplace: Write into the argument, which is returned.
-**kwargs: The other arguments by their names.
 -> Tensor: Of the shape of `input`.
 
 >>> torch.nn.functional.{name}(torch.tensor([-1.0, 0.0, 2.0]))
@@ -42,9 +40,8 @@ tensor({result})
 
 
 def _activation(name: str, result: str) -> Operation:
-    def call(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
-        found = OPERATIONS[f"{name}_" if inplace else name]
-        return found(input, *args, **kwargs)
+    def call(input: Tensor, inplace: bool = False) -> Any:
+        return OPERATIONS[f"{name}_" if inplace else name](input)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = _ELEMENTWISE.format(name=name, result=result)

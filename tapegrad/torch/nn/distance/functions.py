@@ -14,7 +14,7 @@ from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import deliver, operation, private, register
-from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.elementwise.arithmetic import promoted, quotient
 from tapegrad.torch._ops.reduce.sums import vector_norm
 from tapegrad.torch._rules.pairs import distances_of_pairs
 from tapegrad.torch._tensor.tensor import Tensor
@@ -31,7 +31,7 @@ def _bounded_norm(x: Value, p: float, axis: int, eps: float) -> Value:
 
 @private("DivBackward0")
 def _normalize(input: Value, p: float, dim: int, eps: float) -> Value:
-    return input / _bounded_norm(input, p, dim, eps)
+    return quotient(input, _bounded_norm(input, p, dim, eps))
 
 
 def normalize(

@@ -21,6 +21,7 @@ from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import OPERATIONS, private
+from tapegrad.torch._ops.elementwise.arithmetic import quotient
 from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.making import kept_by
 from tapegrad.torch._rules.blockwise import constant_of
@@ -474,7 +475,7 @@ def _local_response(input: Value, size: int, alpha: float, beta: float, k: float
     total = padded[:, :channels]
     for offset in range(1, size):
         total = total + padded[:, offset : offset + channels]
-    return input / (total * (alpha / size) + k) ** beta
+    return quotient(input, (total * (alpha / size) + k) ** beta)
 
 
 def local_response_norm(

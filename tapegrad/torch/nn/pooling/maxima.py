@@ -122,8 +122,8 @@ def _max_pool(input: Value, dims: int, *way: Any) -> Value:
 @private(_label, name="max_pool_with_indices")
 def _max_pool_with_indices(input: Value, dims: int, *way: Any) -> tuple[Value, Value]:
     ways = _ways(input, dims, *way, with_indices=True)
-    out = pooling.peaks(input, ways=ways)
-    return out, pooling.positions(pooling.winners(input, out, ways=ways), ways)
+    found = pooling.winners(input, ways=ways)
+    return pooling.peaks(input, ways=ways), pooling.positions(found, ways)
 
 
 def _pooled(return_indices: bool, *args: Any) -> Any:

@@ -1,0 +1,307 @@
+"""Writes to the result of an operation, or to its arguments, before the backward pass.
+
+PyTorch either says that a value was modified in place, or its gradient is right. Here the same
+holds for every operation of the tables, and a backward pass says so where PyTorch's does, but for
+the operations that are named. A write through `data` is not checked: the gradient is right where
+PyTorch's is, since a node keeps a result only where PyTorch's keeps it.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from drawn import Draw
+from drawn_functional_calls import FUNCTIONAL
+from drawn_tensor_calls import LINALG, METHODS, TORCH
+from pytorch_answers import of_pytorch
+from tables import all_rows
+
+import tapegrad
+import tapegrad.torch as torch
+
+
+def positive(*shapes, **options):
+    def call(draw):
+        arrays = [draw.random.uniform(0.2, 0.9, s) if isinstance(s, tuple) else s for s in shapes]
+        return arrays, options
+
+    return call
+
+
+def regular(draw):
+    return [draw.numbers(3, 3) + 4 * np.eye(3)], {}
+
+
+PAIRS = (
+    "add sub mul div maximum minimum max min fmax fmin atan2 pow fmod logaddexp logaddexp2 hypot "
+    "copysign xlogy float_power"
+).split()
+MORE = {
+    "torch": {name: positive((3, 4), (3, 4)) for name in PAIRS}
+    | {f"{name} of a row": positive((3, 4), (4,)) for name in PAIRS}
+    | dict.fromkeys(("det", "inverse"), regular)
+    | {
+        "rsub": positive((3, 4), (3, 4)),
+        "addcdiv": positive((3, 4), (3, 4), (3, 4)),
+        "frexp": positive((3, 4)),
+        "quantile": positive((3, 4), 0.3),
+        "logit": positive((3, 4)),
+        "cdist": positive((3, 4), (2, 4)),
+    },
+    "special": {
+        name: positive((3, 4))
+        for name in "erfinv erfcx i0 i0e i1 i1e ndtri ndtr log_ndtr entr psi gammaln sinc".split()
+    },
+    "linalg": dict.fromkeys("inv det slogdet qr svd pinv matrix_exp".split(), regular)
+    | {"solve": lambda draw: [regular(draw)[0][0], draw.numbers(3, 2)]},
+    "nn.functional": {
+        "max_pool1d": positive((1, 2, 8), 2),
+        "max_pool2d": positive((1, 2, 6, 6), 3, stride=2, padding=1),
+        "max_pool3d": positive((1, 1, 4, 4, 4), 2),
+        "adaptive_max_pool2d": positive((1, 2, 5, 5), 2),
+        "local_response_norm": positive((1, 3, 4), 2),
+        "softmin": positive((3, 4), dim=1),
+        "prelu": lambda draw: ([draw.numbers(3, 4), draw.random.uniform(size=1)], {}),
+    },
+}
+TABLES = {"torch": TORCH, "Tensor": METHODS, "linalg": LINALG, "nn.functional": FUNCTIONAL}
+RANDOM = {"dropout", "bernoulli", "multinomial", "fractional_max_pool2d"}
+ROWS = {
+    f"{where}.{name}": (where, name.removesuffix(" of a row"), maker)
+    for tables in (TABLES, MORE)
+    for where, table in tables.items()
+    for name, maker in table.items()
+    if name not in RANDOM and not name.endswith("_")
+}
+WAYS = ("mul_", "relu_", "detach", "data", "view")
+
+
+def written(t, tensor, way):
+    """The gradient by what was there does not change by what is written without a node."""
+    if way == "mul_":
+        tensor.mul_(3.0)
+    elif way == "relu_":
+        t.relu_(tensor)
+    elif way == "view":
+        tensor.view(-1)[:1].mul_(3.0)
+    elif way == "detach":
+        tensor.detach().mul_(3.0)
+    elif way == "data":
+        tensor.data.mul_(3.0)
+
+
+def written_apart(t, tensor, way):
+    if way in ("mul_", "relu_"):
+        return tensor * 3.0 if way == "mul_" else t.relu(tensor)
+    if way == "view":
+        flat = tensor.reshape(-1)
+        return t.cat([flat[:1] * 3.0, flat[1:]]).reshape(tensor.shape)
+    return tensor
+
+
+def tensors_in(found):
+    if isinstance(found, (tuple, list)):
+        return [x for part in found for x in tensors_in(part)]
+    return [found] if hasattr(found, "requires_grad") and found.requires_grad else []
+
+
+def made(t, given, leaves, arguments):
+    if isinstance(given, dict):
+        return {name: made(t, part, leaves, arguments) for name, part in given.items()}
+    if isinstance(given, (list, tuple)):
+        return type(given)(made(t, part, leaves, arguments) for part in given)
+    if not isinstance(given, np.ndarray):
+        return given
+    tensor = t.tensor(given.tolist(), dtype=getattr(t, str(given.dtype).removesuffix("_")))
+    tensor = tensor.reshape(given.shape)
+    if given.dtype.kind != "f":
+        return tensor
+    leaves.append(tensor.requires_grad_())
+    arguments.append(tensor * 1.0)
+    return arguments[-1]
+
+
+def gradients(t, row, call, what, way, create, apart=False):
+    """The gradients of a program that writes; None where it has nothing to write to."""
+    where, name, _ = ROWS[row]
+    leaves, arguments = [], []
+    args, options = made(t, call, leaves, arguments)
+    module = t
+    for part in where.split(".") if where not in ("torch", "Tensor") else ():
+        module = getattr(module, part)
+    function = getattr(t.Tensor if where == "Tensor" else module, name)
+    outs = tensors_in(function(*args, **options))
+    if not outs or any(out is x for out in outs for x in arguments):
+        return None
+    kept = [out * 1.0 for out in outs]
+    if what == "result":
+        if apart:
+            outs[0] = written_apart(t, outs[0], way)
+        else:
+            written(t, outs[0], way)
+        kept = outs
+    elif not apart:
+        written(t, arguments[0], way)
+    total = sum((out * (2.0 + place)).sum() for place, out in enumerate(kept))
+    found = t.autograd.grad(total, leaves, create_graph=create, allow_unused=True)
+    if create:
+        squares = sum((g * g).sum() for g in found if g is not None)
+        if squares.requires_grad:
+            found += t.autograd.grad(squares, leaves, allow_unused=True)
+    return [None if g is None else np.asarray((g.detach() + 0).tolist()) for g in found]
+
+
+def outcome(t, row, what, way, create):
+    """ "right", "wrong" or "raises"; None where nothing can be written, or another error comes."""
+    try:
+        call = ROWS[row][2](Draw(row, 0))
+        expected = gradients(t, row, call, what, way, create, apart=True)
+        found = None if expected is None else gradients(t, row, call, what, way, create)
+    except Exception as error:  # noqa: BLE001 - also for arguments that no library takes
+        return "raises" if "modified by an inplace" in str(error) else None
+    if found is None:
+        return None
+    pairs = [
+        (np.zeros(()) if x is None else x, np.zeros(()) if y is None else y)
+        for x, y in zip(found, expected, strict=True)
+    ]
+    same = all(np.allclose(x, y, 1e-7, 1e-9, equal_nan=True) for x, y in pairs)
+    return "right" if same else "wrong"
+
+
+def outcomes(t, programs):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = {
+            ", ".join((row, *program[:2], *["twice"] * program[2])): outcome(t, row, *program)
+            for row in ROWS
+            for program in programs
+        }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+PROGRAMS = [
+    ("result", "relu_", True),
+    ("result", "detach", False),
+    ("result", "data", False),
+    ("argument", "mul_", False),
+]
+MORE_PROGRAMS = [
+    (what, way, create)
+    for what, ways in {"result": WAYS, "argument": ("mul_",)}.items()
+    for way in ways
+    for create in (False, True)
+    if (what, way, create) not in PROGRAMS
+]
+# Operations that keep an argument which PyTorch's do not read: a write to it is refused.
+KEEPS_MORE = (
+    "torch.tanh nn.functional.tanh nn.functional.tanhshrink torch.frexp nn.functional.l1_loss"
+).split()
+
+
+@pytest.mark.parametrize(
+    "programs", [PROGRAMS, pytest.param(MORE_PROGRAMS, marks=pytest.mark.slow)], ids=["few", "all"]
+)
+def test_a_backward_pass_after_a_write_is_right_or_refused(programs):
+    theirs = of_pytorch(lambda t: outcomes(t, programs))
+    mine = outcomes(torch, programs)
+    with all_rows() as row:
+        for key in sorted(theirs.keys() & mine.keys()):
+            name, what, *way = key.split(", ")
+            counted = theirs.get(key.replace("data", "detach"), "right")  # else a node keeps it
+            keeps_more = what == "argument" and name in KEEPS_MORE
+            with row(key):
+                if "data" not in way:
+                    assert mine[key] != "wrong"
+                if theirs[key] == counted == "right" and not keeps_more:
+                    assert mine[key] == "right"
+
+
+# Operations whose derivative PyTorch computes from the result, with functions of positive rows.
+KEPT = {
+    **{
+        name: (lambda x, name=name: getattr(torch, name)(x))
+        for name in "exp exp2 expm1 sigmoid tanh sqrt rsqrt tan reciprocal relu".split()
+    },
+    "softmax": lambda x: x.softmax(1),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "logsumexp": lambda x: x.logsumexp(1),
+    "std": lambda x: x.std(1),
+    "cumprod": lambda x: x.cumprod(1),
+    "hypot": lambda x: torch.hypot(x, x * 2.0),
+    "pow": lambda x: x**x,
+}
+
+
+@pytest.mark.parametrize("way", ["mul_", "relu_", "detach", "view"])
+def test_a_result_that_pytorch_keeps_may_not_be_written_to(way):
+    x = torch.full((2, 3), 0.5, requires_grad=True)
+    with all_rows() as row:
+        for name, call in KEPT.items():
+            for _ in range(3):  # the third call is a planned one
+                out = call(x)
+                written(torch, out, way)
+                with row(name), pytest.raises(RuntimeError, match="modified by an inplace"):
+                    out.sum().backward()
+
+
+def stem(x, w, inplace):
+    """The first layers of a residual network: the pooled image is written to."""
+    F = torch.nn.functional
+    pooled = F.max_pool2d(F.conv2d(x, w, padding=1), 3, 2, 1)
+    return F.relu(pooled, inplace)  # also by position
+
+
+def checkpointed(run, x, w):
+    return torch.utils.checkpoint.checkpoint(run, x, w, use_reentrant=False)
+
+
+def packed(run, x, w):
+    with torch.autograd.graph.saved_tensors_hooks(lambda y: y.clone(), lambda y: y):
+        return run(x, w)
+
+
+def watched(run, x, w):
+    out = run(x, w)
+    out.grad_fn.register_prehook(lambda gradients: gradients)
+    return out
+
+
+def mapped(run, x, w):
+    return torch.vmap(run, in_dims=(0, None))(x.unsqueeze(1), w).squeeze(1)
+
+
+HOW = {
+    "plain": lambda run, x, w: run(x, w),
+    "checkpoint": checkpointed,
+    "saved tensors hooks": packed,
+    "a hook of the node": watched,
+    "vmap": mapped,
+}
+
+
+@pytest.mark.parametrize("how", [*HOW, "compile"])
+def test_what_is_pooled_may_be_written_to(how):
+    rng = np.random.default_rng(3)
+    x = torch.from_numpy(rng.normal(size=(2, 3, 7, 7))).requires_grad_()
+    w = torch.from_numpy(rng.normal(size=(4, 3, 3, 3))).requires_grad_()
+
+    def slopes(x, w, inplace):
+        out = HOW.get(how, HOW["plain"])(lambda x, w: stem(x, w, inplace), x, w)
+        first = torch.autograd.grad((out * out).sum(), (x, w), create_graph=True)
+        second = torch.autograd.grad(sum((g * g).sum() for g in first), (x, w))
+        return [part.detach() for part in (out, *first, *second)]
+
+    run = tapegrad.compile(slopes) if how == "compile" else slopes
+    for found, expected in zip(run(x, w, True), slopes(x, w, False), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_convolution_pooled_and_rectified_in_place_is_trained():
+    nn = torch.nn
+    layers = [nn.Conv2d(1, 2, 3), nn.MaxPool2d(2), nn.ReLU(inplace=True), nn.Flatten()]
+    net = nn.Sequential(*layers, nn.Linear(8, 1))
+    net(torch.ones(2, 1, 6, 6)).sum().backward()
+    assert net[0].weight.grad is not None

@@ -7,6 +7,7 @@ import threading
 import warnings
 
 import pytest
+from tables import all_rows
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -76,9 +77,76 @@ def test_tensors_without_data(make) -> None:
     assert repr(x) == "tensor(..., device='meta', size=(2, 3))"
 
 
+VIEWS = {
+    "view": lambda x: x.view(2, 6),
+    "view of a transpose": lambda x: x.t().view(4, 1, 3),
+    "reshape": lambda x: x.reshape(2, -1),
+    "reshape with a copy": lambda x: x.t().reshape(2, 6),
+    "flatten": lambda x: x.flatten(),
+    "unflatten": lambda x: x.unflatten(1, (2, 2)),
+    "t": lambda x: x.t(),
+    "T": lambda x: x.T,
+    "permute": lambda x: x.permute(1, 0),
+    "transpose": lambda x: x.transpose(0, 1),
+    "movedim": lambda x: x.movedim(0, 1),
+    "expand": lambda x: x[:1].expand(5, 4),
+    "broadcast_to": lambda x: x.broadcast_to(2, 3, 4),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "squeeze": lambda x: x[:, :1].squeeze(1),
+    "rows": lambda x: x[1:],
+    "steps": lambda x: x[::2, 1:3],
+    "row": lambda x: x[-1],
+    "column": lambda x: x[:, 1],
+    "element": lambda x: x[1, 2],
+    "new dimension": lambda x: x[..., None],
+    "positions": lambda x: x[[2, 0]],
+    "select": lambda x: x.select(1, 2),
+    "narrow": lambda x: x.narrow(1, 1, 2),
+    "diagonal": lambda x: x.diagonal(1),
+    "unbind": lambda x: x.unbind(1)[2],
+    "split": lambda x: x.split(2)[1],
+    "chunk": lambda x: x.chunk(2, 1)[1],
+    "unfold": lambda x: x.unfold(1, 2, 1),
+    "view of a view": lambda x: x[1:].t()[1:, 0],
+    "detach": lambda x: x.detach()[1:],
+    "contiguous": lambda x: x.t().contiguous(),
+    "clone": lambda x: x.t().clone(),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_views_lie_where_those_of_numbers_do(requires_grad) -> None:
+    with all_rows() as row:
+        for name, view in VIEWS.items():
+            with row(name):
+                mine = view(torch.empty(3, 4, device="meta", requires_grad=requires_grad))
+                other = view(torch.ones(3, 4, requires_grad=requires_grad))
+                assert mine.is_meta
+                assert (mine.shape, mine.stride()) == (other.shape, other.stride())
+                assert mine.storage_offset() == other.storage_offset()
+                assert mine.is_contiguous() == other.is_contiguous()
+                names = [x.grad_fn and x.grad_fn.name() for x in (mine, other)]
+                assert names[0] == names[1]
+
+
+def test_other_shapes_of_meta_tensors_are_refused_as_those_of_numbers() -> None:
+    x = torch.empty(3, 4, device="meta")
+    with pytest.raises(RuntimeError, match="not compatible with input tensor's size and stride"):
+        x.t().view(2, 6)
+    with pytest.raises(RuntimeError, match="is invalid for input of size 12"):
+        x.view(5, -1)
+    with pytest.raises(IndexError):
+        x[3]
+    assert x[:1].expand(10**12, 4)[1:].t().shape == (4, 10**12 - 1)
+    assert x.view(torch.int32).dtype == torch.int32
+    x[0].add_(1.0)
+    x[1:] = 2.0
+
+
 x = torch.ones(2, 2, device="meta")
 NEED_NUMBERS = [
     lambda: x.tolist(),
+    lambda: x.as_strided((2,), (1,)),
     lambda: x.numpy(),
     lambda: x.cpu(),
     lambda: x[0, 0].item(),

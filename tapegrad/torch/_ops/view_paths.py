@@ -31,6 +31,7 @@ from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
 from tapegrad.torch._ops.kernels import plan_one, plan_spread
 from tapegrad.torch._rules.bfloat16 import repeated
+from tapegrad.torch._tensor.meta import is_meta
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
 from tapegrad.torch._types import Number
@@ -378,7 +379,7 @@ def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
     mode = MODE.get()
     if mode is not None:
         return _told(x, path, label, mode)
-    if type(value) is not ndarray:
+    if type(value) is not ndarray and not is_meta(value):
         return _taken_traced(x, path, label)
     return _taken(x, path, label, path(value), logged=x.node is not None and not x._inference)
 

@@ -21,6 +21,7 @@ from tapegrad.torch._graph.modes import is_inference_mode_enabled
 from tapegrad.torch._graph.versions import count_write, owner_of, share_version
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.view_paths import flat_memory
+from tapegrad.torch._tensor.meta import is_meta
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray, of_value, plain_of
 from tapegrad.torch._tensor.writes import check_writable
 from tapegrad.torch._types import MemoryFormat
@@ -68,7 +69,7 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
 def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
     """Whether the elements lie in order in memory: in that of a format, where one is given."""
     value = memory_of(self._value)  # that of one example; a program is of one layout
-    return type(value) is not ndarray or is_in(value, memory_format)
+    return (type(value) is not ndarray and not is_meta(value)) or is_in(value, memory_format)
 
 
 @register(function=False)
@@ -181,6 +182,8 @@ def storage_offset(self: Tensor) -> int:
         The number of elements.
     """
     value = plain_of(self)
+    if is_meta(value):
+        return int(value.offset // value.itemsize)
     return (_address(value) - _address(owner_of(value))) // int(value.itemsize)
 
 

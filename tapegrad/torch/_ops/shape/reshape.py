@@ -34,6 +34,7 @@ from tapegrad.torch._ops.view_paths import (
     whole,
 )
 from tapegrad.torch._ops.view_plans import Plan, viewing
+from tapegrad.torch._tensor.meta import is_meta
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.views import Steps
 from tapegrad.torch._tensor.writes import check_writable, outdate_views
@@ -79,6 +80,8 @@ def _is_one_shape(given: tuple[Sizes, ...]) -> bool:
 
 def fits_in_memory(value: Value, shape: tuple[int, ...]) -> bool:
     """Whether an array can be seen in another shape without a copy."""
+    if is_meta(value):
+        return bool(value.is_seen_as(shape))
     if type(value) is not ndarray or value.flags.c_contiguous:
         return True
     made = value.reshape(shape)
@@ -106,7 +109,9 @@ def _copied(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A copy of a tensor in another shape, which counts as a tensor of its own."""
     copy = input.clone()
     value = copy._value
-    if type(value) is not ndarray or not value.flags.c_contiguous:
+    if is_meta(value):
+        copy._value = value.copy()
+    elif type(value) is not ndarray or not value.flags.c_contiguous:
         copy._value = np.ascontiguousarray(value)
     made = _in_copy(copy, *shape)
     made._base = made._view_fn = None  # nobody else holds the copy
@@ -166,7 +171,7 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
     target = as_numpy(given)
     if value.dtype == target:
         return view_of(self, Index(...), ALIAS)
-    if type(value) is not ndarray:
+    if type(value) is not ndarray and not is_meta(value):
         raise RuntimeError(
             f"view({given!r}) within a functional transform: the bits of a number have no "
             "derivative. Use to() for its value."
@@ -742,12 +747,12 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @register()
-def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
+def broadcast_to(input: Tensor, *size: Sizes) -> Tensor:
     """`input.expand(size)`.
 
     Parameters
     ----------
-    size : sequence of ints
+    *size : int or sequence of ints
         The shape to broadcast to.
 
     Returns
@@ -759,7 +764,7 @@ def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    return expand(input, size)
+    return expand(input, *size)
 
 
 @register(method=False)

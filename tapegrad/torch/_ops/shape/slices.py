@@ -32,6 +32,7 @@ from tapegrad.torch._ops.view_paths import (
     whole,
 )
 from tapegrad.torch._ops.view_plans import Plan, viewing, viewing_apart
+from tapegrad.torch._tensor.meta import is_meta, refuse
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Number, Sizes, TensorLike
 
@@ -226,6 +227,8 @@ def as_strided(
     value = input._value
     shape: tuple[int, ...] = tuple(map(whole, size))
     steps: tuple[int, ...] = tuple(map(whole, stride))
+    if is_meta(value):
+        refuse("as_strided")
     if type(value) is not ndarray:
         raise RuntimeError(
             "as_strided within a functional transform: arrays have no strides there"

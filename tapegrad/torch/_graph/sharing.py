@@ -89,6 +89,17 @@ def share(tensor: Sharing, made: Sharing) -> None:
     memory.members.append((weakref.ref(made), path))
 
 
+def share_always(tensor: Sharing, made: Sharing) -> None:
+    """The same; outside of traces, note that there may be others for those to come."""
+    if RUNNING:
+        share(tensor, made)
+        return
+    made._memory = OUTSIDE
+    base = tensor if tensor._base is None else tensor._base
+    if base._memory is not OUTSIDE:
+        base._memory = OUTSIDE
+
+
 def path_of(memory: Memory, base: Sharing) -> tuple[Path, ...] | None:
     """The path from a memory to one of the tensors over it; None if it is not known."""
     return next((path for reference, path in memory.members if reference() is base), None)
@@ -223,5 +234,6 @@ __all__ = [
     "put_along",
     "require_known",
     "share",
+    "share_always",
     "spread",
 ]

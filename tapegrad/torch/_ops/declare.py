@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -393,7 +393,12 @@ def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Tree) -> None
 
 def _spellings_of(compute: Function) -> dict[str, str]:
     """NumPy's words for the parameters of a function that has PyTorch's."""
-    names = inspect.signature(compute).parameters
+    code = getattr(compute, "__code__", None)
+    names: Collection[str]
+    if code is None or "__wrapped__" in vars(compute) or "__signature__" in vars(compute):
+        names = inspect.signature(compute).parameters
+    else:  # a tenth of the time
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return {word: mine for word, mine in SPELLINGS.items() if mine in names and word not in names}
 
 

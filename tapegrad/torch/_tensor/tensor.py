@@ -37,7 +37,7 @@ from tapegrad.torch._graph.node import (
     watch,
 )
 from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._graph.sharing import OUTSIDE, Memory, share
+from tapegrad.torch._graph.sharing import Memory, share_always
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
 from tapegrad.torch._graph.versions import Version, known_version, share_version, uncounted
 from tapegrad.torch._tensor.meta import META, MetaArray
@@ -416,12 +416,7 @@ class Tensor:
         """
         made = of_value(plain_of(self))
         share_version(self, made)
-        if RUNNING:
-            share(self, made)
-        else:
-            made._memory = OUTSIDE
-            base = self if self._base is None else self._base
-            base._memory = OUTSIDE
+        share_always(self, made)
         if self._inference is not made._inference:
             made._inference = self._inference
         return made
@@ -458,20 +453,17 @@ class Tensor:
 
         A backward pass does not notice them, and may give wrong gradients: use `detach()`.
         """
-        made = of_value(plain_of(self))
-        if type(self._value) is ndarray and not RUNNING:
-            made._value = uncounted(self._value)
-        if RUNNING:
-            share(self, made)
-            if is_mapped(self._value):
-                raise RuntimeError(
-                    "accessing `data` of a tensor of a vmap, one for each example, is not "
-                    "allowed. Use detach()."
-                )
+        value = self._value
+        if type(value) is ndarray and not RUNNING:
+            made = of_value(uncounted(value))
+        elif is_mapped(value):
+            raise RuntimeError(
+                "accessing `data` of a tensor of a vmap, one for each example, is not allowed. "
+                "Use detach()."
+            )
         else:
-            made._memory = OUTSIDE
-            base = self if self._base is None else self._base
-            base._memory = OUTSIDE
+            made = of_value(plain_of(self))
+        share_always(self, made)
         if self._inference is not made._inference:
             made._inference = self._inference
         return made

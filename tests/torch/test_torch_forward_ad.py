@@ -290,3 +290,30 @@ def test_a_tangent_in_memory_of_another_size_is_copied():
         forward_ad.unpack_dual(dual).tangent.mul_(2)
         assert tangent.tolist() == [1, 1, 1, 1]
         assert forward_ad.unpack_dual(dual).tangent.tolist() == [2, 2, 2, 2]
+
+
+TURNED = {
+    "t_": lambda x: x.t_(),
+    "unsqueeze_": lambda x: x.unsqueeze_(0),
+    "transpose_": lambda x: x.transpose_(0, 1),
+    "as_strided_": lambda x: x.as_strided_((2, 2), (3, 1), 1),
+    "as_strided": lambda x: x.as_strided((2, 2), (3, 1), 1),
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_tangent_turns_with_its_tensor(name, requires_grad):
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_(requires_grad)
+    t = torch.arange(6.0).reshape(2, 3) + 10
+    with forward_ad.dual_level():
+        made = TURNED[name](forward_ad.make_dual(x, t).clone())
+        primal, tangent = forward_ad.unpack_dual(made * made)
+        expected = TURNED[name](x.detach().clone()), TURNED[name](t.clone())
+        assert torch.equal(primal, expected[0] ** 2)
+        assert torch.equal(tangent, 2 * expected[0] * expected[1])
+        if requires_grad:
+            tangent.sum().backward()
+            weight = torch.zeros(2, 3).requires_grad_()
+            (TURNED[name](weight * 1.0) * expected[1] * 2).sum().backward()
+            assert torch.equal(x.grad, weight.grad)

@@ -376,3 +376,15 @@ def test_functional_transforms_see_through_views() -> None:
     z = x.clone().requires_grad_()
     loss(z).backward()
     np.testing.assert_allclose(given.numpy(), z.grad.numpy())
+
+
+def test_as_strided_in_place_has_a_gradient():
+    x = torch.arange(6.0, requires_grad=True)
+    y = x * 2
+    first = y[:2]
+    assert y.as_strided_((2, 2), (3, 1), 1) is y
+    assert (y.grad_fn.name(), y.tolist()) == ("AsStridedBackward1", [[2, 4], [8, 10]])
+    y.mul_(3.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 6, 6, 0, 6, 6]
+    assert first.tolist() == [0, 6]

@@ -13,11 +13,14 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
+from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.create.creation import creation, shape_of
 from tapegrad.torch._ops.declare import OPERATIONS, deliver, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
-from tapegrad.torch._ops.shape.slices import as_strided
+from tapegrad.torch._ops.shape.reshape import reform
+from tapegrad.torch._ops.shape.slices import as_strided, strided_path
+from tapegrad.torch._ops.view_paths import Strided
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number, Sizes
@@ -176,28 +179,21 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 def as_strided_(
     input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Tensor:
-    """Give this tensor other sizes, strides and offset over its memory, if it has no grad.
+    """Give this tensor other sizes, strides and offset over its memory.
 
     Returns
     -------
     Tensor
         This tensor itself.
 
-    Raises
-    ------
-    RuntimeError
-        If the tensor requires grad.
-
     >>> torch.arange(6).as_strided_((2, 2), (3, 1))
     tensor([[0, 1],
             [3, 4]])
     """
-    if input.node is not None:
-        raise RuntimeError(
-            "as_strided_: expected a tensor that does not require grad; as_strided has gradients"
-        )
-    input._value = as_strided(input.detach(), size, stride, storage_offset)._value
-    return input
+    path = strided_path(input, size, stride, storage_offset)
+    value = input._value._value if is_dual(input._value) else input._value
+    back = Strided(path(value), value.shape, input.stride(), input.storage_offset())
+    return reform(input, path, back, "AsStridedBackward1")
 
 
 @register()

@@ -16,11 +16,12 @@ from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._dims import by_name, clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
+from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.modes import is_logging
 from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, share_version
-from tapegrad.torch._ops.declare import OPERATIONS, register
+from tapegrad.torch._ops.declare import OPERATIONS, finish, register
 from tapegrad.torch._ops.view_paths import (
     ALL,
     Expand,
@@ -35,7 +36,7 @@ from tapegrad.torch._ops.view_paths import (
 )
 from tapegrad.torch._ops.view_plans import Plan, viewing
 from tapegrad.torch._tensor.meta import is_meta
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
+from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_value
 from tapegrad.torch._tensor.views import Steps
 from tapegrad.torch._tensor.writes import check_writable, outdate_views
 from tapegrad.torch._types import Dim, Sizes
@@ -836,11 +837,16 @@ def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 # --- In place -----------------------------------------------------------------------------------
 
 
-def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
+def reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
     """Change the shape of a tensor in place; `back` is the path from the new to the old one."""
     tracked = is_logging() and self.node is not None
     check_writable(self, tracked, "View")
     before = self._value
+    if is_dual(before):  # the tangent turns as well
+        made = finish(path(array_of(self)), self, node_class(label), view=True)
+        self._value, self._dual, self.node = made._value, made._dual, made.node
+        self._tangent = None
+        return self
     if type(before) is not ndarray:
         self._value = path(before)
         return self
@@ -878,7 +884,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
         This tensor itself.
     """
     path = _unsqueeze_path(self, dim)
-    return _reform(self, path, Reshape(self._value.shape), "UnsqueezeBackward1")
+    return reform(self, path, Reshape(self._value.shape), "UnsqueezeBackward1")
 
 
 @register(function=False, numpy_words=True)
@@ -897,7 +903,7 @@ def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
     """
     path, label = _squeeze_path(self, dim)
     number = int(label.__name__[-1]) + 3
-    return _reform(self, path, Reshape(self._value.shape), f"SqueezeBackward{number}")
+    return reform(self, path, Reshape(self._value.shape), f"SqueezeBackward{number}")
 
 
 @register("transpose_", "swapaxes_", "swapdims_", function=False, numpy_words=True)
@@ -915,7 +921,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
         This tensor itself.
     """
     path = _transpose_path(self, dim0, dim1)
-    return _reform(self, path, path, "TransposeBackward1")
+    return reform(self, path, path, "TransposeBackward1")
 
 
 @register(function=False, numpy_words=True)
@@ -925,7 +931,7 @@ def t_(self: Tensor) -> Tensor:
     if ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     path = Permute(range(ndim)[::-1])
-    return _reform(self, path, path, "TBackward1")
+    return reform(self, path, path, "TBackward1")
 
 
-__all__ = ["expanded", "reshaped"]
+__all__ = ["expanded", "reform", "reshaped"]

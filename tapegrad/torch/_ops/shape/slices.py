@@ -11,6 +11,7 @@ from typing import Any
 
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._ops.view_paths import (
@@ -224,7 +225,14 @@ def as_strided(
     tensor([[0, 1],
             [3, 4]])
     """
-    value = input._value
+    return view_of(input, strided_path(input, size, stride, storage_offset), label_of("AsStrided"))
+
+
+def strided_path(
+    input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
+) -> Strided:
+    """The path to a view of the memory of a tensor; RuntimeError for one that would leave it."""
+    value = input._value._value if is_dual(input._value) else input._value
     shape: tuple[int, ...] = tuple(map(whole, size))
     steps: tuple[int, ...] = tuple(map(whole, stride))
     if is_meta(value):
@@ -249,7 +257,7 @@ def as_strided(
             f"itemsize {value.itemsize} requiring a storage size of {(last + 1) * value.itemsize} "
             f"are out of bounds for storage of size {memory.nbytes}"
         )
-    return view_of(input, Strided(value, shape, steps, start), label_of("AsStrided"))
+    return Strided(value, shape, steps, start)
 
 
 # --- Complex numbers ----------------------------------------------------------------------------
@@ -707,4 +715,4 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _unlinked(chunk(input, chunks, dim))
 
 
-__all__ = ["narrow", "select", "split", "unbind"]
+__all__ = ["narrow", "select", "split", "strided_path", "unbind"]

@@ -738,7 +738,7 @@ def as_strided(
 def as_strided_(
     input: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
 ) -> Tensor:
-    """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+    """Give this tensor other sizes, strides and offset over its memory."""
 def as_strided_copy(
     input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
 ) -> Tensor:
@@ -907,7 +907,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 @overload
 def broadcast_tensors(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
     """Views of tensors in the shape that they have together."""
-def broadcast_to(input: Tensor, size: _Sizes) -> Tensor:
+def broadcast_to(input: Tensor, *size: _Sizes, **words: Any) -> Tensor:
     """`input.expand(size)`."""
 def bucketize(
     input: Tensor,

@@ -388,3 +388,14 @@ def test_as_strided_in_place_has_a_gradient():
     y.sum().backward()
     assert x.grad.tolist() == [0, 6, 6, 0, 6, 6]
     assert first.tolist() == [0, 6]
+
+
+def test_broadcast_to_takes_sizes_as_expand_does():
+    x = torch.ones(3)
+    for made in (
+        x.broadcast_to(2, 3),
+        x.broadcast_to((2, 3)),
+        x.broadcast_to(size=(2, 3)),
+        torch.broadcast_to(x, size=(2, 3)),
+    ):
+        assert made.stride() == (0, 1)

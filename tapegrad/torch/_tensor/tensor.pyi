@@ -291,7 +291,7 @@ class Tensor:
     def as_strided_(
         self, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
     ) -> Tensor:
-        """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+        """Give this tensor other sizes, strides and offset over its memory."""
     def as_strided_scatter(
         self, src: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
     ) -> Tensor:
@@ -374,7 +374,7 @@ class Tensor:
         """The products of two stacks of matrices, pair by pair."""
     def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.bool."""
-    def broadcast_to(self, size: _Sizes) -> Tensor:
+    def broadcast_to(self, *size: _Sizes, **words: Any) -> Tensor:
         """`input.expand(size)`."""
     def byte(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.uint8."""

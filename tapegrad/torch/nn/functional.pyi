@@ -710,7 +710,7 @@ def poisson_nll_loss(
     """The negative logarithm of Poisson's probability of target, up to a constant."""
 def prelu(input: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
-def relu(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
+def relu(input: Tensor, inplace: _bool = False) -> Tensor:
     """The values of `torch.relu`, of each element."""
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
     """`x` clamped to [0, 6]."""
@@ -748,7 +748,7 @@ def selu(input: Tensor, inplace: _bool = False) -> Tensor:
     """`elu`, scaled so that it keeps mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into this tensor's own memory."""
-def sigmoid(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
+def sigmoid(input: Tensor, inplace: _bool = False) -> Tensor:
     """The values of `torch.sigmoid`, of each element."""
 def silu(input: Tensor, inplace: _bool = False) -> Tensor:
     """`x * sigmoid(x)`."""
@@ -785,7 +785,7 @@ def softshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None)
     """`x` moved towards 0 by lambd; 0 where |x| is at most lambd."""
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`x / (1 + |x|)`."""
-def tanh(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
+def tanh(input: Tensor, inplace: _bool = False) -> Tensor:
     """The values of `torch.tanh`, of each element."""
 def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`x - tanh(x)`."""

@@ -748,13 +748,15 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @register()
-def broadcast_to(input: Tensor, *size: Sizes) -> Tensor:
+def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
     """`input.expand(size)`.
 
     Parameters
     ----------
     *size : int or sequence of ints
         The shape to broadcast to.
+    **words : object
+        `size` by its name.
 
     Returns
     -------
@@ -765,7 +767,7 @@ def broadcast_to(input: Tensor, *size: Sizes) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    return expand(input, *size)
+    return expand(input, sizes_of(by_name("broadcast_to", "size", size, words)))
 
 
 @register(method=False)

@@ -95,9 +95,11 @@ def erfc(x: Value) -> Value:
     return _evaluate("erfc", by_number(math.erfc), x)
 
 
-@elementwise(
-    "ErfinvBackward0", lambda _out, x: (ROOT_PI / 2) * np.exp(erfinv(x) ** 2), strong=True
-)
+def _slope_of_erfinv(_out: Value, x: Value) -> Value:
+    return (ROOT_PI / 2) * np.exp(erfinv(x) ** 2)
+
+
+@elementwise("ErfinvBackward0", _slope_of_erfinv, strong=True)
 def erfinv(x: Value) -> Value:
     """The inverse of erf."""
     return _evaluate("erfinv", inverse_of_erf, x)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fit import Over
+from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
@@ -742,10 +743,12 @@ def _declare_pair(
 def _of_inputs(ufunc: np.ufunc) -> list[Function]:
     """The partials of the core's rule, of a result computed anew: a program may write to it."""
 
-    def anew(partial: Function) -> Function:
+    def anew(partial: Any) -> Function:
         return lambda _out, x, y: partial(ufunc(x, y), x, y)
 
-    return [anew(partial) for partial in REGISTRY[ufunc].partials]
+    rule = REGISTRY[ufunc]
+    assert isinstance(rule, Elementwise)
+    return [anew(partial) for partial in rule.partials]
 
 
 @elementwise("LogaddexpBackward0", *_of_inputs(np.logaddexp))

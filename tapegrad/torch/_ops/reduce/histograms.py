@@ -330,14 +330,18 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     return made
 
 
+def _exponents(x: Value) -> Value:
+    x = untraced(x)
+    return np.where(np.isfinite(x), np.frexp(x)[1], 0).astype(np.int32)
+
+
 @general(
     "FrexpBackward0",
-    vjp=lambda g, _out, x: np.ldexp(g[0], -_frexp(untraced(x))[1]),
-    jvp=lambda dots, _out, x: (np.ldexp(dots[0], -_frexp(untraced(x))[1]), None),
+    vjp=lambda g, _out, x: np.ldexp(g[0], -_exponents(x)),
+    jvp=lambda dots, _out, x: (np.ldexp(dots[0], -_exponents(x)), None),
 )
 def _frexp(x: Value) -> Any:
-    mantissa, exponent = np.frexp(x)
-    return mantissa, np.where(np.isfinite(x), exponent, 0).astype(np.int32)
+    return np.frexp(x)[0], _exponents(x)
 
 
 @operation("FrexpBackward0")

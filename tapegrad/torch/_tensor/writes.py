@@ -82,6 +82,25 @@ def _copy_slices(base: Value, view: Value, path: Callable[[Value], Value]) -> Va
     return whole
 
 
+def _meets_itself(view: Value) -> bool:
+    """Whether several elements of an array may lie in one place of memory."""
+    reach = view.itemsize
+    sides = zip(view.strides, view.shape, strict=True)
+    for step, side in sorted((abs(step), side) for step, side in sides if side > 1):
+        if step < reach:
+            return True
+        reach += step * (side - 1)
+    return False
+
+
+def _stay(places: Value, size: int) -> Value:
+    """Which elements of a write stay: of those in one place the last one."""
+    numbers = np.arange(places.size).reshape(places.shape)
+    last = np.empty(size, np.intp)
+    last[places] = numbers
+    return last[places] == numbers
+
+
 def _places_of(path: Callable[[Value], Value], base: Value) -> Index:
     """The flat positions in the base of a view's elements, for any memory order of the two."""
     numbers = np.arange(base.size, dtype=np.complex128 if base.dtype.kind == "c" else np.float64)
@@ -94,7 +113,8 @@ def _pull_slices(
     if type(g) is ndarray and base.dtype is view.dtype:
         rest = g.copy()
         part = path(rest)
-        if part.base is not None and owner_of(part) is rest:  # in memory, as a view of the base
+        in_memory = part.base is not None and owner_of(part) is rest  # as a view of the base
+        if in_memory and not _meets_itself(part):
             view_bar = part.copy()
             part[...] = 0
             return rest, view_bar
@@ -103,7 +123,7 @@ def _pull_slices(
         whole = g.reshape(-1).copy()
         view_bar = whole[places]
         whole[places] = 0
-        return whole.reshape(base.shape), view_bar
+        return whole.reshape(base.shape), np.where(_stay(places, base.size), view_bar, 0)
     # Real and imaginary parts are in memory as in gradients, which are conjugates of cotangents.
     view_bar = np.conj(path(np.conj(g)))
     kept = np.full(base.shape, 1, base.dtype)
@@ -602,35 +622,45 @@ def keep_apart(node: Slot, value: Value, memory: Value, start: int) -> None:
     """Give the nodes of a write copies of the memory that the write will change.
 
     node: that of the result; it keeps the memory in place of `value`, which is written into it.
-    start: a number from before the operation. Copies are made of the first argument, the tensor
-    itself. If another argument keeps the memory, a backward pass finds it changed.
+    start: a number from before the operation. Copies are made of the tensor itself, and of other
+    arguments that lie in its memory.
     """
     rule, out, x, y, x_node, y_node = node._entry
     if out is value and node._number >= start:
-        out = memory
-        node._entry = rule, out, x, y, x_node, y_node
+        node._entry = rule, memory, x, y, x_node, y_node
     if node._number == start + 1:  # the frequent case: one node was made
-        if y_node is not None:
-            if x is memory:
-                node._entry = rule, out, x.copy(), y, x_node, y_node
-        elif type(x_node) is tuple and x and x[0] is memory:
-            node._entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
+        _keep_copies(node, memory)
         return
     seen, stack = {node}, [node]
     while stack:
         node = stack.pop()
         if node._number < start or node._entry is None:
             continue
-        rule, out, x, y, x_node, y_node = node._entry
-        if y_node is not None:
-            if x is memory:
-                node._entry = rule, out, x.copy(), y, x_node, y_node
-        elif type(x_node) is tuple and x and x[0] is memory:
-            node._entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
+        _keep_copies(node, memory)
         for parent in parents_of(node._entry):
             if parent is not ABSENT and parent._number >= start and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
+
+
+def _keep_copies(node: Node, memory: Value) -> None:
+    rule, out, x, y, x_node, y_node = node._entry
+    if y_node is not None:
+        node._entry = rule, out, _copied(x, memory), _copied(y, memory), x_node, y_node
+    elif type(x_node) is tuple and x:
+        kept = tuple([_copied(value, memory) for value in x])
+        node._entry = rule, out, kept, y, x_node, y_node
+
+
+def _copied(value: Value, memory: Value) -> Value:
+    """A copy of what lies in the memory of a write; any other value itself."""
+    if value is memory:
+        return value.copy()
+    if type(value) is not ndarray or (value.base is None and memory.base is None):
+        return value
+    if owner_of(value) is owner_of(memory) and np.may_share_memory(value, memory):
+        return value.copy()
+    return value
 
 
 def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:

@@ -345,7 +345,7 @@ def _parameters(
     names: list[tuple[str, str, str]], written: str, module: str, entry_of: Callable[..., str]
 ) -> str:
     """The section Parameters, of entries that are written and those of the table."""
-    own = {}
+    own: dict[str, re.Match[str]] = {}
     for entry in filter(None, map(str.rstrip, _ENTRY.split(written))):
         match = _HEAD.match(entry)
         assert match
@@ -497,7 +497,8 @@ def _example(layer: str, twin: str, settings: list[str]) -> str:
         code = line.removeprefix(">>> ")
         calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
         call = next(node for node in calls if node.func.end_col_offset == found.end() - 5)
-        inputs, own = [], []
+        inputs: list[str] = []
+        own: list[str] = []
         for name, argument in zip(known, call.args, strict=False):
             text = code[argument.col_offset : argument.end_col_offset]
             if name not in settings:

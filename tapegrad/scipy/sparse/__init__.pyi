@@ -25,6 +25,7 @@ from scipy.sparse import sputils as sputils
 from tapegrad.scipy.sparse import csgraph as csgraph
 from tapegrad.scipy.sparse import linalg as linalg
 from tapegrad.scipy.sparse._arrays import SparseArray as SparseArray
+from tapegrad.scipy.sparse._matrices import SparseMatrix as SparseMatrix
 
 def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any: ...
 def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Any: ...

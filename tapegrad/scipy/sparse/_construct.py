@@ -16,7 +16,9 @@ import scipy.sparse
 
 from tapegrad._core.values import holds_in_trace, lift
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.sparse._arrays import SparseArray, of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of, of
+from tapegrad.scipy.sparse._formats import FORMATS
+from tapegrad.scipy.sparse._matrices import SparseMatrix
 
 
 def is_ours(*values: Any) -> bool:
@@ -48,22 +50,24 @@ def mirrored(theirs: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
 # --- One array
 
 
-def _sides(shape: Any, rows: Any, columns: Any) -> tuple[int, int]:
+def _shape(shape: Any, coords: Any) -> Any:
     if shape is not None:
-        return int(shape[0]), int(shape[1])
-    return int(np.max(rows, initial=-1)) + 1, int(np.max(columns, initial=-1)) + 1
+        return shape if np.ndim(shape) else (shape,)
+    return tuple(int(np.max(part, initial=-1)) + 1 for part in coords)
 
 
 def _compressed(format: str, parts: Any, shape: Any) -> SparseArray:
     data, indices, indptr = parts
     indices, indptr = np.asarray(indices), np.asarray(indptr)
     major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    rows, columns = (major, indices) if format == "csr" else (indices, major)
+    coords = (major, indices) if format == "csr" else (indices, major)
     if shape is None:
         first = len(indptr) - 1
         other = int(np.max(indices, initial=-1)) + 1
         shape = (first, other) if format == "csr" else (other, first)
-    return SparseArray(lift(data)[: indptr[-1]], rows, columns, shape, format)
+    if np.size(shape) == 1:
+        coords = (indices,)
+    return SparseArray(lift(data)[: indptr[-1]], coords, _shape(shape, coords), format)
 
 
 def _blocks(parts: Any, shape: Any) -> SparseArray:
@@ -73,7 +77,7 @@ def _blocks(parts: Any, shape: Any) -> SparseArray:
         (np.arange(1.0, data.size + 1).reshape(data.shape), indices, indptr), shape=shape
     ).tocoo()
     places = skeleton.data.astype(int) - 1
-    return SparseArray(np.ravel(data)[places], skeleton.row, skeleton.col, skeleton.shape, "bsr")
+    return SparseArray(np.ravel(data)[places], skeleton.coords, skeleton.shape, "bsr")
 
 
 def _diagonals(parts: Any, shape: Any) -> SparseArray:
@@ -83,7 +87,7 @@ def _diagonals(parts: Any, shape: Any) -> SparseArray:
     i, j = np.meshgrid(np.arange(len(offsets)), np.arange(data.shape[1]), indexing="ij")
     rows, columns = j - offsets[i], j
     inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
-    return SparseArray(data[i[inside], j[inside]], rows[inside], columns[inside], shape, "dia")
+    return SparseArray(data[i[inside], j[inside]], (rows[inside], columns[inside]), shape, "dia")
 
 
 def _made(format: str, arg: Any, shape: Any, dtype: Any) -> SparseArray:
@@ -98,14 +102,14 @@ def _made(format: str, arg: Any, shape: Any, dtype: Any) -> SparseArray:
     elif (
         isinstance(arg, tuple) and len(arg) == 2 and isinstance(arg[1], (tuple, list, np.ndarray))
     ):
-        rows, columns = (np.asarray(part) for part in arg[1])
-        made = SparseArray(lift(arg[0]), rows, columns, _sides(shape, rows, columns), format)
+        coords = tuple(np.asarray(part) for part in arg[1])
+        made = SparseArray(lift(arg[0]), coords, _shape(shape, coords)).asformat(format)
     else:
-        made = of(np.atleast_2d(lift(arg))).asformat(format)
-    if len(made.row) != made.data.shape[0]:
+        made = of(np.atleast_1d(lift(arg))).asformat(format)
+    if made.nnz != made.data.shape[0]:
         raise ValueError(
             f"{format}_array: expected as many elements as positions, got {made.data.shape[0]} "
-            f"elements and {len(made.row)} positions"
+            f"elements and {made.nnz} positions"
         )
     return made if dtype is None else made.astype(dtype)
 
@@ -120,14 +124,31 @@ def _construct(
     *,
     maxprint: int | None = None,
 ) -> SparseArray:
-    kind = name.partition("_")[0]
+    kind, _, end = name.partition("_")
     if kind in ("lil", "dok"):
         raise NotDifferentiableError(
             f"scipy.sparse.{name} of traced values: expected plain ones. Use "
             "tapegrad.scipy.sparse.csr_array((data, (rows, columns)), shape=shape)."
         )
-    made = _made(kind, arg1, shape, dtype)
+    if end == "matrix" and not isinstance(arg1, tuple | SparseArray):
+        arg1 = np.atleast_2d(lift(arg1))
+    made = _kind(_made(kind, arg1, shape, dtype), matrix=end == "matrix")
     return made.copy() if copy else made
+
+
+def _kind(a: SparseArray, *, matrix: bool) -> SparseArray:
+    """The same as an array or as a matrix of SciPy's."""
+    kind = SparseMatrix if matrix else SparseArray
+    return a if type(a) is kind else kind(a.data, a.coords, a.shape, a.format)
+
+
+def _as_among(a: SparseArray, *others: Any) -> SparseArray:
+    """The same as a matrix, unless one of those from which it comes is a sparse array."""
+    arrays = (
+        isinstance(x, scipy.sparse.sparray) or isinstance(x, SparseArray) and not x.of_matrix
+        for x in others
+    )
+    return _kind(a, matrix=not any(arrays))
 
 
 class _Constructor(abc.ABCMeta):
@@ -152,7 +173,8 @@ class _Constructor(abc.ABCMeta):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if isinstance(instance, SparseArray):
-            return cls._is_ours() and cls.__name__ == f"{instance.format}_array"
+            kind = "matrix" if instance.of_matrix else "array"
+            return cls._is_ours() and cls.__name__ == f"{instance.format}_{kind}"
         return type.__instancecheck__(cls._theirs if cls._is_ours() else cls, instance)
 
     def __subclasscheck__(cls, subclass: Any) -> bool:
@@ -236,10 +258,8 @@ def diags_array(
         parts.append(np.broadcast_to(part, (count,)) if part.shape[0] == 1 else part[:count])
         rows.append(np.arange(count) - min(k, 0))
         columns.append(np.arange(count) + max(k, 0))
-    made = SparseArray(
-        np.concatenate(parts), np.concatenate(rows), np.concatenate(columns), shape, "dia"
-    )
-    made = made.asformat(format)
+    coords = np.concatenate(rows), np.concatenate(columns)
+    made = SparseArray(np.concatenate(parts), coords, shape, "dia").asformat(format)
     return made if dtype is None else made.astype(dtype)
 
 
@@ -251,10 +271,8 @@ def diags(
     format: str | None = None,
     dtype: Any = None,
 ) -> SparseArray:
-    found: SparseArray = diags_array(
-        diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype
-    )
-    return found
+    found = diags_array(diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype)
+    return _kind(found, matrix=True)
 
 
 @mirrored(scipy.sparse.spdiags)
@@ -264,7 +282,7 @@ def spdiags(
     shape = m if n is None else (m, n)
     values = np.atleast_2d(lift(data))
     shape = (values.shape[1], values.shape[1]) if shape is None else shape
-    return _diagonals((values, diags), shape).asformat(format)
+    return _kind(_diagonals((values, diags), shape).asformat(format), matrix=True)
 
 
 # --- Several arrays
@@ -274,7 +292,7 @@ def spdiags(
 def block_array(
     blocks: Sequence[Sequence[Any]], *, format: str | None = None, dtype: Any = None
 ) -> SparseArray:
-    grid = [[None if block is None else of(block) for block in line] for line in blocks]
+    grid = [[None if block is None else matrix_of(block) for block in line] for line in blocks]
     heights = [_side([b.shape[0] for b in line if b is not None], "row") for line in grid]
     columns_of = zip(*grid, strict=True)
     widths = [_side([b.shape[1] for b in col if b is not None], "column") for col in columns_of]
@@ -285,10 +303,8 @@ def block_array(
                 data.append(block.data)
                 rows.append(block.row + sum(heights[:i]))
                 columns.append(block.col + sum(widths[:j]))
-    shape = (sum(heights), sum(widths))
-    made = SparseArray(
-        np.concatenate(data), np.concatenate(rows), np.concatenate(columns), shape, format or "coo"
-    )
+    coords = np.concatenate(rows), np.concatenate(columns)
+    made = SparseArray(np.concatenate(data), coords, (sum(heights), sum(widths)), format or "coo")
     return made if dtype is None else made.astype(dtype)
 
 
@@ -300,56 +316,58 @@ def _side(sides: list[int], what: str) -> int:
 
 @mirrored(scipy.sparse.bmat)
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
-    found: SparseArray = block_array(blocks, format=format, dtype=dtype)
-    return found
+    found = block_array(blocks, format=format, dtype=dtype)
+    return _as_among(found, *(block for line in blocks for block in line))
 
 
 @mirrored(scipy.sparse.hstack)
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
-    found: SparseArray = block_array([list(blocks)], format=format, dtype=dtype)
-    return found
+    return bmat([list(blocks)], format=format, dtype=dtype)
 
 
 @mirrored(scipy.sparse.vstack)
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
-    found: SparseArray = block_array([[b] for b in blocks], format=format, dtype=dtype)
-    return found
+    return bmat([[b] for b in blocks], format=format, dtype=dtype)
 
 
 @mirrored(scipy.sparse.block_diag)
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
-    given = [of(np.atleast_2d(m) if not hasattr(m, "tocsr") else m) for m in mats]
+    given = [matrix_of(np.atleast_2d(m) if not hasattr(m, "tocsr") else m) for m in mats]
     count = len(given)
     grid: list[list[Any]] = [[None] * count for _ in range(count)]
     for i, block in enumerate(given):
         grid[i][i] = block
-    found: SparseArray = block_array(grid, format=format, dtype=dtype)
-    return found
+    return _as_among(block_array(grid, format=format, dtype=dtype), *mats)
 
 
 @mirrored(scipy.sparse.kron)
 def kron(A: Any, B: Any, format: str | None = None) -> SparseArray:
-    a, b = of(A), of(B)
-    return SparseArray(
+    a, b = matrix_of(A), matrix_of(B)
+    made = SparseArray(
         np.ravel(np.expand_dims(a.data, 1) * b.data),
-        (a.row[:, None] * b.shape[0] + b.row).ravel(),
-        (a.col[:, None] * b.shape[1] + b.col).ravel(),
+        (
+            (a.row[:, None] * b.shape[0] + b.row).ravel(),
+            (a.col[:, None] * b.shape[1] + b.col).ravel(),
+        ),
         (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]),
         format or "coo",
     )
+    return _as_among(made, A, B)
 
 
 @mirrored(scipy.sparse.kronsum)
 def kronsum(A: Any, B: Any, format: str | None = None) -> SparseArray:
-    a, b = of(A), of(B)
+    a, b = matrix_of(A), matrix_of(B)
     left = kron(scipy.sparse.eye_array(b.shape[0]), a)
-    return (left + kron(b, scipy.sparse.eye_array(a.shape[0]))).asformat(format)
+    made = left + kron(b, scipy.sparse.eye_array(a.shape[0]))
+    return _as_among(made.asformat(format), A, B)
 
 
 def _part(A: Any, keep: Callable[[Any, Any], Any], format: str | None) -> SparseArray:
-    a = of(A)
+    a = matrix_of(A)
     at = np.flatnonzero(keep(a.row, a.col))
-    return SparseArray(a.data[at], a.row[at], a.col[at], a.shape, format or a.format)
+    made = SparseArray(a.data[at], (a.row[at], a.col[at]), a.shape, format or a.format)
+    return _as_among(made, A)
 
 
 @mirrored(scipy.sparse.tril)
@@ -360,6 +378,59 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> SparseArray:
 @mirrored(scipy.sparse.triu)
 def triu(A: Any, k: int = 0, format: str | None = None) -> SparseArray:
     return _part(A, lambda i, j: j >= i + k, format)
+
+
+# --- Axes and positions
+
+
+@mirrored(scipy.sparse.swapaxes)
+def swapaxes(A: Any, axis1: int, axis2: int) -> Any:
+    order = list(range(A.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return of(A).transpose(order)
+
+
+@mirrored(scipy.sparse.permute_dims)
+def permute_dims(A: Any, axes: Any = None, copy: bool = False) -> Any:
+    return of(A).transpose(axes, copy)
+
+
+@mirrored(scipy.sparse.expand_dims)
+def expand_dims(A: Any, /, *, axis: int = 0) -> Any:
+    if not -A.ndim - 1 <= axis <= A.ndim:
+        raise ValueError(f"Invalid axis {axis} for a sparse array of {A.ndim} axes")
+    at = axis % (A.ndim + 1)
+    return of(A).reshape((*A.shape[:at], 1, *A.shape[at:]))
+
+
+@mirrored(scipy.sparse.find)
+def find(A: Any) -> Any:
+    a = matrix_of(A)
+    rows, columns = a.nonzero()
+    return rows, columns, a[rows, columns]
+
+
+# --- Questions
+
+
+def _asks(theirs: Callable[[Any], bool], kinds: Any) -> Callable[[Any], bool]:
+    """A question about a class, as SciPy's, to which a SparseMatrix may answer too."""
+
+    @functools.wraps(theirs)
+    def ask(x: Any) -> bool:
+        return theirs(x) or isinstance(x, SparseMatrix) and x.format in kinds
+
+    ask.__module__ = "tapegrad.scipy.sparse"
+    return ask
+
+
+isspmatrix = _asks(scipy.sparse.isspmatrix, FORMATS)
+isspmatrix_csr, isspmatrix_csc, isspmatrix_coo, isspmatrix_dia, isspmatrix_bsr = (
+    _asks(getattr(scipy.sparse, f"isspmatrix_{kind}"), (kind,)) for kind in FORMATS[:5]
+)
+isspmatrix_lil, isspmatrix_dok = (
+    _asks(getattr(scipy.sparse, f"isspmatrix_{kind}"), (kind,)) for kind in FORMATS[5:]
+)
 
 
 def issparse(x: Any) -> bool:
@@ -402,13 +473,25 @@ __all__ = [
     "diags_array",
     "dok_array",
     "dok_matrix",
+    "expand_dims",
+    "find",
     "hstack",
     "issparse",
+    "isspmatrix",
+    "isspmatrix_bsr",
+    "isspmatrix_coo",
+    "isspmatrix_csc",
+    "isspmatrix_csr",
+    "isspmatrix_dia",
+    "isspmatrix_dok",
+    "isspmatrix_lil",
     "kron",
     "kronsum",
     "lil_array",
     "lil_matrix",
+    "permute_dims",
     "spdiags",
+    "swapaxes",
     "tril",
     "triu",
     "vstack",

@@ -62,6 +62,8 @@ def operate(ufunc: np.ufunc, method: str, inputs: Sequence[Value], kwargs: dict[
 
 
 def _matmul(a: Any, x: Any) -> Any:
+    if max(np.ndim(a), np.ndim(x)) > 2:
+        return of(a) @ x if scipy.sparse.issparse(a) else a @ of(x)
     if scipy.sparse.issparse(a):
         return times(a, _shaped(x))
     a = _shaped(a)

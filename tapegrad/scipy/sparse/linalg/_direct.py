@@ -19,7 +19,7 @@ from tapegrad._core.values import branch_on, in_trace, itself
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad._warning import warn
-from tapegrad.scipy.sparse._arrays import SparseArray, of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of
 from tapegrad.scipy.sparse._construct import is_ours, mirrored
 
 
@@ -215,7 +215,7 @@ class _PlainLU:
         if not in_trace(rhs):
             return self._plain.solve(rhs, trans)
         if self._ours is None:
-            self._ours = SuperLU(of(self._a), **self._options)
+            self._ours = SuperLU(matrix_of(self._a), **self._options)
             data = self._ours._a.data.astype(np.result_type(self._a.dtype, np.float32))
             self._ours._factors._last = data, self._plain
         return self._ours.solve(rhs, trans)
@@ -260,7 +260,7 @@ def splu(A: Any, **options: Any) -> Any:
     >>> tapegrad.grad(lambda b: np.sum(factors.solve(b)))(np.ones(2))
     array([0.375, 0.25 ])
     """
-    return SuperLU(of(A), **options) if is_ours(A) else _PlainLU(A, options)
+    return SuperLU(matrix_of(A), **options) if is_ours(A) else _PlainLU(A, options)
 
 
 def factorized(A: Any) -> Callable[[Value], Any]:
@@ -299,17 +299,17 @@ def factorized(A: Any) -> Callable[[Value], Any]:
 @mirrored(scipy.sparse.linalg.spsolve)
 def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:
     if isinstance(b, SparseArray) or scipy.sparse.issparse(b):
-        b = of(b).toarray()
+        b = b.toarray()
     b = b if hasattr(b, "shape") else np.asarray(b)
     if b.ndim == 2 and b.shape[1] == 1:
         b = b[:, 0]
     try:
-        return SuperLU(of(A), permc_spec=permc_spec).solve(b)
+        return SuperLU(matrix_of(A), permc_spec=permc_spec).solve(b)
     except RuntimeError as error:
         if "singular" not in str(error):
             raise
         warn("Matrix is exactly singular", scipy.sparse.linalg.MatrixRankWarning)
-        return (b + np.sum(of(A).data)) * np.nan  # by both, unknown
+        return (b + np.sum(matrix_of(A).data)) * np.nan  # by both, unknown
 
 
 @mirrored(scipy.sparse.linalg.spsolve_triangular)
@@ -321,7 +321,7 @@ def spsolve_triangular(
     overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    a = of(A)
+    a = matrix_of(A)
     keep = (a.col < a.row) if lower else (a.col > a.row)
     if not unit_diagonal:
         keep = keep | (a.col == a.row)
@@ -332,7 +332,7 @@ def spsolve_triangular(
         data = np.concatenate([data, np.ones(len(ones), a.dtype)])
         rows, columns = np.concatenate([rows, ones]), np.concatenate([columns, ones])
     try:
-        return SuperLU(SparseArray(data, rows, columns, a.shape), permc_spec="NATURAL").solve(b)
+        return SuperLU(SparseArray(data, (rows, columns), a.shape), permc_spec="NATURAL").solve(b)
     except RuntimeError as error:
         raise np.linalg.LinAlgError("A is singular: zero entry on diagonal.") from error
 

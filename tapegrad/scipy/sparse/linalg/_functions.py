@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, branch_on, itself, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.sparse._arrays import SparseArray, of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of
 from tapegrad.scipy.sparse._construct import mirrored
 
 TERMS = 60  # of the series, more than a step of norm 1 needs in double precision
@@ -49,10 +49,10 @@ def expm_multiply(
             "scipy.sparse.linalg.expm_multiply of a LinearOperator: expected a matrix. Pass a "
             "sparse or a dense one."
         )
-    a = of(A)
+    a = matrix_of(A)
     x = B if hasattr(B, "shape") else np.asarray(B, float)
     norms = branch_on(
-        itself, np.max(SparseArray(np.abs(untraced(a.data)), a.row, a.col, a.shape).sum(axis=0))
+        itself, np.max(SparseArray(np.abs(untraced(a.data)), a.coords, a.shape).sum(axis=0))
     )
     size = float(np.max(norms, initial=0))
     if start is None and stop is None:
@@ -82,7 +82,7 @@ def matrix_power(A: Any, power: int) -> Any:
 
 @mirrored(scipy.sparse.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
-    a = of(x).sum_duplicates()
+    a = matrix_of(x)._merged()
     if ord in (2, -2, "nuc"):
         raise NotDifferentiableError(
             f"scipy.sparse.linalg.norm with ord={ord!r}: not differentiable here. Use svds, or "

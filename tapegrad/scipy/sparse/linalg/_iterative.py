@@ -22,7 +22,7 @@ from tapegrad._transforms.primitives import primitive
 from tapegrad.implicit import solve as solve_implicitly
 from tapegrad.implicit._solvers import norm
 from tapegrad.implicit._systems import exponent_of, times_power
-from tapegrad.scipy.sparse._arrays import SparseArray, of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of
 from tapegrad.scipy.sparse._construct import is_ours, mirrored
 
 NAMES = ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr")
@@ -200,7 +200,7 @@ def _parts(name: str, A: Any, b: Value) -> tuple[Any, Any, Any]:
     if isinstance(A, scipy.sparse.linalg.LinearOperator):
         return np.zeros(0, b.dtype), None, A
     if is_ours(A) or scipy.sparse.issparse(A) or hasattr(A, "shape"):
-        a = of(A)
+        a = matrix_of(A)
         return a.data, (a.row, a.col, a.shape), None
     raise NotDifferentiableError(
         f"scipy.sparse.linalg.{name}: expected a matrix, a LinearOperator or a function, got a "

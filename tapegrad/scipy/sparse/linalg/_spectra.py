@@ -27,7 +27,7 @@ from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad.implicit._systems import exponent_of
 from tapegrad.rules.matrices import conjugated
-from tapegrad.scipy.sparse._arrays import SparseArray, of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of
 from tapegrad.scipy.sparse._construct import is_ours, mirrored
 from tapegrad.scipy.sparse.linalg._direct import SuperLU
 
@@ -39,7 +39,7 @@ class Pencil:
 
     def __init__(self, a: SparseArray, mass: Any, hermitian: bool) -> None:
         self.rows, self.columns, self.shape = a.row, a.col, a.shape
-        self.mass = None if mass is None else of(mass)
+        self.mass = None if mass is None else matrix_of(mass)
         self.hermitian = hermitian
 
 
@@ -66,7 +66,7 @@ def _bordered(data: Value, w: Value, border: Value, turned: Value, pencil: Penci
     kind = np.result_type(*(value.dtype for value in values))
     joined = np.concatenate([value.astype(kind) for value in values])
     shape = (size + count, size + count)
-    return SuperLU(SparseArray(joined, np.concatenate(rows), np.concatenate(columns), shape))
+    return SuperLU(SparseArray(joined, (np.concatenate(rows), np.concatenate(columns)), shape))
 
 
 def _require_alone(factors: SuperLU, scale: Any) -> None:
@@ -144,7 +144,7 @@ def _refuse_traced(name: str, **options: Any) -> None:
 def _pairs(name: str, A: Any, hermitian: bool, options: dict[str, Any]) -> Any:
     _refuse_traced(name, **options)
     only_values = not options.pop("return_eigenvectors", True)
-    a = of(A)
+    a = matrix_of(A)
     solve = getattr(scipy.sparse.linalg, name)
 
     def call(data: Any) -> Any:
@@ -180,7 +180,7 @@ def svds(A: Any, k: int = 6, **options: Any) -> Any:
     """As the pairs (s, [u, v] / sqrt(2)) of [[0, A], [A^H, 0]]."""
     _refuse_traced("svds", **options)
     word = options.pop("return_singular_vectors", True)
-    a = of(A)
+    a = matrix_of(A)
     rows, columns = a.shape
     data = a.data.astype(np.result_type(a.data.dtype, np.float32))
     if is_mapped(untraced(data)):
@@ -196,8 +196,7 @@ def svds(A: Any, k: int = 6, **options: Any) -> Any:
     u, s, vh = FOUND.apply_bound([untraced(data)], {"call": call})
     both = SparseArray(
         np.concatenate([data, conjugated(data)]),
-        np.concatenate([a.row, a.col + rows]),
-        np.concatenate([a.col + rows, a.row]),
+        (np.concatenate([a.row, a.col + rows]), np.concatenate([a.col + rows, a.row])),
         (rows + columns, rows + columns),
     )
     joined = np.concatenate([u, np.conjugate(vh.T)]) / np.sqrt(2).astype(s.dtype)

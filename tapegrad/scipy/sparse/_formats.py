@@ -1,0 +1,214 @@
+"""Names of SciPy's formats, and what SciPy's classes have for one of them alone.
+
+Knows the elements and positions of `SparseArray`, whose base this is: they are the same in all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from tapegrad._errors import MemoryAttributeError
+
+FORMATS = ("csr", "csc", "coo", "dia", "bsr", "lil", "dok")
+# Formats of arrays whose axes are not two.
+_OF_ONE_AXIS, _OF_MANY = ("csr", "coo", "dok"), ("coo", "dok")
+# What is only known of an object, not of its class.
+_PARTS = {"indices", "indptr", "offsets", "rows", "blocksize", "maxprint"}
+
+
+class Formats:
+    """The methods about formats, and about how the elements lie in memory."""
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self).__name__
+        if name in _PARTS or not name.startswith("_") and name in _of_some_format():
+            raise MemoryAttributeError(
+                f"{kind}.{name}: expected what is alike in all formats: data, row, col, coords "
+                "and indexing. Take these, or A.plain() for a constant array of SciPy's, which "
+                f"has {name} if its format has."
+            )
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+    def asformat(self: Any, format: str | None, copy: bool = False) -> Any:
+        """Return the same array under the name of another format.
+
+        Parameters
+        ----------
+        format : str or None
+            "csr", "csc", "coo", "dia", "bsr", "lil" or "dok"; None keeps the format.
+        copy : bool, default False
+            Whether the elements are copied; they are shared otherwise.
+
+        Returns
+        -------
+        SparseArray
+            The array.
+
+        Raises
+        ------
+        ValueError
+            Of another format, or of one that SciPy lacks for this number of axes.
+        """
+        if format not in (None, *FORMATS):
+            raise ValueError(f"Format {format} is unknown.")
+        if format and self._format_of(self.shape, format) != format:
+            raise ValueError(f"Cannot convert an array of {self.ndim} axes to {format} format")
+        data = np.copy(self.data) if copy else self.data
+        return type(self)(data, self.coords, self.shape, format or self.format)
+
+    def _format_of(self: Any, shape: Any, format: str | None = None) -> str:
+        """This format, or one that may have such a shape."""
+        wanted = format or self.format
+        if len(shape) == 2 or wanted in (_OF_ONE_AXIS if len(shape) == 1 else _OF_MANY):
+            return str(wanted)
+        return "coo"
+
+    def _require_axes(self, shape: Any) -> None:
+        """Raise of a shape that such an array cannot have."""
+
+    def tobsr(self, blocksize: Any = None, copy: bool = False) -> Any:
+        """Return the same array under the name of the format bsr.
+
+        Parameters
+        ----------
+        blocksize : (int, int), optional
+            Changes nothing: elements are stored one by one.
+        copy : bool, default False
+            Whether the elements are copied; they are shared otherwise.
+
+        Returns
+        -------
+        SparseArray
+            The array.
+        """
+        return self.asformat("bsr", copy)
+
+    def copy(self: Any) -> Any:
+        """Return the same array with elements of its own.
+
+        Returns
+        -------
+        SparseArray
+            The array.
+        """
+        return self._of_elements(np.copy(self.data))
+
+    def astype(self: Any, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> Any:
+        """Return the array with elements of another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The dtype.
+        casting : str, default "unsafe"
+            What may be lost, as `numpy.can_cast` has it.
+        copy : bool, default True
+            Changes nothing: the elements are new ones.
+
+        Returns
+        -------
+        SparseArray
+            The array.
+
+        Raises
+        ------
+        TypeError
+            Of a dtype that `casting` forbids.
+        """
+        if not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(
+                f"Cannot cast {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}"
+            )
+        return self._of_elements(self.data.astype(dtype))
+
+    # -- order in memory -------------------------------------------------------------------------
+
+    def sum_duplicates(self: Any) -> None:
+        """Add up the elements of each position of this array, and order them row by row."""
+        whole = self._merged()
+        self.data, self.coords = whole.data, whole.coords
+
+    def eliminate_zeros(self) -> None:
+        """Keep all elements: one that is 0 has a derivative."""
+
+    def prune(self) -> None:
+        """Keep all elements: none is beside those of `data`."""
+
+    def sort_indices(self) -> None:
+        """Keep the order of the elements, which nothing depends on."""
+
+    def sorted_indices(self: Any) -> Any:
+        """Return a copy of one element a position, row by row.
+
+        Returns
+        -------
+        SparseArray
+            The array.
+        """
+        return self.copy()._merged()
+
+    @property
+    def has_sorted_indices(self: Any) -> bool:
+        """Whether there is one element a position, row by row."""
+        return self._merged() is self
+
+    @property
+    def has_canonical_format(self: Any) -> bool:
+        """Whether there is one element a position, row by row."""
+        return self._merged() is self
+
+    def check_format(self: Any, full_check: bool = True) -> None:
+        """Raise if the elements do not fit their positions.
+
+        Parameters
+        ----------
+        full_check : bool, default True
+            Whether positions are compared with the shape.
+
+        Raises
+        ------
+        ValueError
+            If they do not.
+        """
+        if any(len(i) != self.data.shape[0] for i in self.coords):
+            raise ValueError(f"expected as many elements as positions, got {self!r}")
+        sides = zip(self.coords, self.shape, strict=True)
+        if full_check and any(np.any((i < 0) | (i >= side)) for i, side in sides):
+            raise ValueError(f"expected positions inside of {self.shape}")
+
+
+def _to(format: str) -> Any:
+    def method(self: Any, copy: bool = False) -> Any:
+        return self.asformat(format, copy)
+
+    method.__name__ = method.__qualname__ = f"to{format}"
+    method.__doc__ = f"""Return the same array under the name of the format {format}.
+
+        Parameters
+        ----------
+        copy : bool, default False
+            Whether the elements are copied; they are shared otherwise.
+
+        Returns
+        -------
+        SparseArray
+            The array.
+        """
+    return method
+
+
+for _format in FORMATS:
+    if _format != "bsr":
+        setattr(Formats, f"to{_format}", _to(_format))
+
+
+def _of_some_format() -> set[str]:
+    """The names that any of SciPy's classes has."""
+    kinds = [getattr(scipy.sparse, f"{f}_{end}") for f in FORMATS for end in ("array", "matrix")]
+    return {name for kind in kinds for name in dir(kind)}
+
+
+__all__ = ["FORMATS", "Formats"]

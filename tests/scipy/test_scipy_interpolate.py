@@ -457,12 +457,41 @@ def test_every_public_name_has_a_decision():
         lambda y: T.SmoothBivariateSpline(X20, X20**2, y),
         lambda y: T.bisplrep(X20, X20**2, y),
         lambda y: T.CloughTocher2DInterpolator(RNG.normal(size=(20, 2)), y),
-        lambda y: T.BSpline.design_matrix(y, KNOTS, 3),
     ],
 )
 def test_what_jumps_is_refused(call):
     with pytest.raises(NotDifferentiableError, match=r"scipy\.interpolate"):
         tapegrad.grad(lambda y: call(y))(Z20)
+
+
+@pytest.mark.parametrize("extrapolate", [False, True, "periodic"])
+def test_design_matrices_are_scipys_with_traced_elements(extrapolate):
+    x = np.array([KNOTS[3] + 0.3, KNOTS[4], KNOTS[5], KNOTS[-4]]) + (0.1 if extrapolate else 0)
+    two = np.stack([x, x[::-1] - 0.1], axis=1)
+    both = (KNOTS, KNOTS[1:])
+    for points, knots, matrix in (
+        (x, KNOTS, lambda f: f.BSpline.design_matrix),
+        (two, both, lambda f: f.NdBSpline.design_matrix),
+    ):
+        degrees = 3 if points is x else (3, 2)
+        plain = matrix(S)(points, knots, degrees, extrapolate)
+        seen = []
+
+        def f(points, knots, matrix=matrix, degrees=degrees, seen=seen):
+            seen.append(matrix(T)(points, knots, degrees, extrapolate))
+            return seen[-1].data
+
+        value, _ = tapegrad.vjp(f, points, knots)
+        for attribute in ("shape", "format"):
+            assert getattr(seen[0], attribute) == getattr(plain, attribute)
+        np.testing.assert_array_equal(seen[0].col, plain.indices)
+        np.testing.assert_allclose(value, plain.data, rtol=1e-13, atol=1e-15)
+        check_grads(lambda p, f=f, knots=knots: np.sin(f(p + 1e-3, knots)), (points - 2e-3,))
+        with pytest.raises(NotDifferentiableError, match=r"inside vmap.*np\.eye"):
+            tapegrad.vmap(lambda p, f=f, knots=knots: f(p, knots))(points[None])
+    if extrapolate is False:
+        with pytest.raises(ValueError, match="Out of bounds"):
+            tapegrad.grad(lambda y: T.BSpline.design_matrix(y, KNOTS, 3).sum())(x + 100.0)
 
 
 def test_roots_move_by_the_implicit_function_theorem():

@@ -5,13 +5,17 @@ Knows how a spline is evaluated, and the banded systems of splines through point
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import branch_on, itself, untraced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy._mirrored import asked
 from tapegrad.scipy.interpolate._pieces import banded, beside, places, put, rows
+from tapegrad.scipy.sparse._arrays import SparseArray
 
 
 def local(t: Value, count: int, k: int, points: Value) -> tuple[Any, list[Any]]:
@@ -68,6 +72,52 @@ def basis_at(t: Value, count: int, k: int, points: Value, nu: int = 0) -> tuple[
     unit = np.eye(k + 1)
     d = [np.broadcast_to(unit[j], (*points.shape, k + 1)) for j in range(k + 1)]
     return de_boor(d, knots, k, points, nu, 1), ell
+
+
+def tensor_basis_at(
+    knots: Sequence[Any],
+    degrees: Sequence[int],
+    sizes: Sequence[int],
+    points: Value,
+    nu: Sequence[int],
+) -> tuple[Any, Any]:
+    """Products of the B-splines of each variable at points (count, ndim), and their numbers.
+
+    Both of shape (count, k1 + 1, k2 + 1, ...).
+    """
+    index: Any = 0
+    weight: Any = 1.0
+    for i, (t, k) in enumerate(zip(knots, degrees, strict=True)):
+        values, ell = basis_at(t, sizes[i], k, points[:, i], nu[i])
+        shape = [-1, *[1] * len(knots)]
+        shape[i + 1] = k + 1
+        columns = np.expand_dims(ell, -1) + np.arange(-k, 1)
+        index = index * sizes[i] + np.reshape(columns, shape)
+        weight = weight * np.reshape(values, shape)
+    return weight, index
+
+
+def design_matrix(
+    name: str,
+    points: Value,
+    knots: Sequence[Any],
+    degrees: Sequence[int],
+    width: int | None = None,
+) -> Any:
+    """The same as a sparse matrix, of `width` columns or of those up to the last one in use."""
+    sizes = [t.shape[0] - k - 1 for t, k in zip(knots, degrees, strict=True)]
+    weight, index = tensor_basis_at(knots, degrees, sizes, points, [0] * len(sizes))
+    columns = asked(index)
+    if columns is None:
+        raise NotDifferentiableError(
+            f"scipy.interpolate.{name} inside vmap: the positions of its elements differ from "
+            "example to example. Call the spline whose coefficients are np.eye(n) at the points."
+        )
+    columns = np.ravel(columns[0])
+    rows_ = np.repeat(np.arange(points.shape[0]), columns.size // max(points.shape[0], 1))
+    width = int(np.max(columns, initial=-1)) + 1 if width is None else width
+    shape = (points.shape[0], width)
+    return SparseArray(np.ravel(weight), (rows_, columns), shape, "csr")
 
 
 def repeated(first: Value, n: int, middle: Value, last: Value) -> Any:
@@ -149,4 +199,13 @@ def _cyclic(values: Value, columns: Any, y: Value, k: int) -> Any:
     return np.reshape(one - two @ np.linalg.solve(small, one[ends]), y.shape)
 
 
-__all__ = ["basis_at", "interpolating", "not_a_knot", "periodic", "repeated", "spline_at"]
+__all__ = [
+    "basis_at",
+    "design_matrix",
+    "interpolating",
+    "not_a_knot",
+    "periodic",
+    "repeated",
+    "spline_at",
+    "tensor_basis_at",
+]

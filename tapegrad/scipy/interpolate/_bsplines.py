@@ -17,6 +17,7 @@ from tapegrad._core.values import branch_on, itself, raw_value, shown_value, unt
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._mirrored import Mirrored, as_ours, asked, of_plain, raw
 from tapegrad.scipy.interpolate._basis import (
+    design_matrix,
     interpolating,
     not_a_knot,
     periodic,
@@ -222,7 +223,7 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
 
     @classmethod
     def design_matrix(cls, x: Any, t: Any, k: int, extrapolate: Any = False) -> Any:
-        """Return SciPy's sparse matrix of the basis functions at points.
+        """Return the sparse matrix of the basis functions at points.
 
         Parameters
         ----------
@@ -237,18 +238,23 @@ class BSpline(Mirrored, scipy.interpolate.BSpline):
 
         Returns
         -------
-        scipy.sparse.csr_array
+        SparseArray or scipy.sparse.csr_array
             Of shape (points, n).
 
         Raises
         ------
         NotDifferentiableError
-            Of traced points or knots.
+            Inside a vmap that maps over points or knots.
         """
-        raise NotDifferentiableError(
-            "scipy.interpolate.BSpline.design_matrix: a sparse matrix of traced elements is "
-            "not made. Call the BSpline of np.eye(len(t) - k - 1) at the points instead."
-        )
+        x, t, k = as_float(x), as_float(t), operator.index(k)
+        plain = raw(x, t)
+        if plain is not None:
+            cls._theirs.design_matrix(*plain, k, extrapolate)
+        if extrapolate == "periodic":
+            first, last = t[k], t[t.shape[0] - k - 1]
+            x = within_period(x, first, last)
+        n = t.shape[0] - k - 1
+        return design_matrix("BSpline.design_matrix", x[:, None], [t], [k], n)
 
     def insert_knot(self, x: Any, m: int = 1) -> Any:
         """Return the same spline with another knot (Boehm's algorithm).

@@ -6,6 +6,7 @@ RectBivariateSpline, bisplev, NdBSpline and NdPPoly: differentiable by the point
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,13 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._mirrored import Mirrored, of_plain, raw
-from tapegrad.scipy.interpolate._basis import basis_at, interpolating, not_a_knot, spline_at
+from tapegrad.scipy.interpolate._basis import (
+    design_matrix,
+    interpolating,
+    not_a_knot,
+    spline_at,
+    tensor_basis_at,
+)
 from tapegrad.scipy.interpolate._bsplines import splantider
 from tapegrad.scipy.interpolate._pieces import (
     as_float,
@@ -50,17 +57,8 @@ def tensor_at(
     ndim = len(knots)
     sizes, rest = c.shape[:ndim], c.shape[ndim:]
     flat = np.reshape(c, (int(np.prod(sizes)), *rest))
-    index: Any = 0
-    weight: Any = 1.0
-    for i, (t, k) in enumerate(zip(knots, degrees, strict=True)):
-        values, ell = basis_at(t, sizes[i], k, points[:, i], nu[i])
-        shape = [-1, *[1] * ndim]
-        shape[i + 1] = k + 1
-        columns = np.expand_dims(ell, -1) + np.arange(-k, 1)
-        index = index * sizes[i] + np.reshape(columns, shape)
-        weight = weight * np.reshape(values, shape)
-    found = rows(flat, index)
-    return np.sum(beside(weight, len(rest)) * found, axis=tuple(range(1, ndim + 1)))
+    weight, index = tensor_basis_at(knots, degrees, sizes, points, nu)
+    return np.sum(beside(weight, len(rest)) * rows(flat, index), axis=tuple(range(1, ndim + 1)))
 
 
 def tensor_coefficients(
@@ -460,6 +458,39 @@ class NdBSpline(Mirrored, scipy.interpolate.NdBSpline):
                 outside = outside | (still[:, i] < low) | (still[:, i] > high)
             out = np.where(beside(outside, out.ndim - 1), np.nan, out)
         return np.reshape(out, (*xi.shape[:-1], *out.shape[1:]))
+
+    @classmethod
+    def design_matrix(cls, xvals: Any, t: Any, k: Any, extrapolate: bool = True) -> Any:
+        """Return the sparse matrix of the products of basis functions at points.
+
+        Parameters
+        ----------
+        xvals : array_like, shape (points, ndim)
+            The points.
+        t : tuple of array_like
+            The knots of each variable.
+        k : int or tuple of int
+            The degrees.
+        extrapolate : bool, default True
+            Changes nothing, as in SciPy: points outside belong to the outer pieces.
+
+        Returns
+        -------
+        SparseArray or scipy.sparse.csr_array
+            A row a point, a column a coefficient, counted along the last variable first; the last
+            column is that of the last function that is not zero.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Inside a vmap that maps over points or knots.
+        """
+        xvals, knots = as_float(xvals), tuple(map(as_float, t))
+        plain = raw(xvals, knots)
+        if plain is not None:
+            cls._theirs.design_matrix(*plain, k, extrapolate)
+        degrees = [operator.index(n) for n in np.broadcast_to(k, len(knots))]
+        return design_matrix("NdBSpline.design_matrix", xvals, knots, degrees)
 
 
 @of_plain(scipy.interpolate.bisplev)

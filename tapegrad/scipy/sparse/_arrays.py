@@ -881,6 +881,17 @@ def _sparse_product(a: SparseArray, b: SparseArray) -> Any:
     return a._like(a.data[left] * b.data[right], coords, (a.shape[0], b.shape[1]))._merged()
 
 
+def power_of(a: Any, n: int) -> Any:
+    """The product of n times the same matrix; of none SciPy's identity."""
+    if n < 0 or int(n) != n:
+        raise ValueError("exponent must be >= 0")
+    if not n:
+        return scipy.sparse.eye_array(a.shape[0], dtype=a.dtype)
+    half = power_of(a, n // 2) if n > 1 else None
+    found = a if half is None else half @ half
+    return found @ a if n > 1 and n % 2 else found
+
+
 def _elementwise_product(a: SparseArray, b: SparseArray) -> Any:
     a, b = a._merged(), b._merged()
     keys = [flat(x.coords, x.shape) for x in (a, b)]
@@ -888,4 +899,4 @@ def _elementwise_product(a: SparseArray, b: SparseArray) -> Any:
     return a._like(a.data[left] * b.data[right], unflat(common, a.shape), a.shape)
 
 
-__all__ = ["SparseArray", "matrix_of", "of", "register"]
+__all__ = ["SparseArray", "matrix_of", "of", "power_of", "register"]

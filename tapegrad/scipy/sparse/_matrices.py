@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.scipy.sparse._arrays import _MATRICES, SparseArray, register
+from tapegrad.scipy.sparse._arrays import _MATRICES, SparseArray, power_of, register
 from tapegrad.scipy.sparse._places import axes_of, reshaped
 
 
@@ -79,9 +79,7 @@ class SparseMatrix(SparseArray):
                 f"A ** n of a sparse matrix: expected an integer n, got {n}. A.power(n) is the "
                 "power of each element."
             )
-        from tapegrad.scipy.sparse.linalg import matrix_power
-
-        return matrix_power(self, n)
+        return power_of(self, n)
 
     def getnnz(self, axis: int | None = None) -> Any:
         """Return how many elements are stored, or how many along an axis.

@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, branch_on, itself, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of, power_of
 from tapegrad.scipy.sparse._construct import mirrored
 
 TERMS = 60  # of the series, more than a step of norm 1 needs in double precision
@@ -71,13 +71,7 @@ def expm_multiply(
 
 @mirrored(scipy.sparse.linalg.matrix_power)
 def matrix_power(A: Any, power: int) -> Any:
-    if power < 0 or int(power) != power:
-        raise ValueError("exponent must be >= 0")
-    if not power:
-        return scipy.sparse.eye_array(A.shape[0], dtype=A.dtype)
-    half = matrix_power(A, power // 2) if power > 1 else None
-    found = A if half is None else half @ half
-    return found @ A if power > 1 and power % 2 else found
+    return power_of(A, power)
 
 
 @mirrored(scipy.sparse.linalg.norm)

@@ -230,4 +230,4 @@ def asked(*values: Any) -> list[Any] | None:
     return None if any(map(holds_mapped, values)) else [branch_on(itself, x) for x in values]
 
 
-__all__ = ["Mirrored", "as_ours", "asked", "is_plain", "of_plain", "raw"]
+__all__ = ["Mirrored", "as_ours", "asked", "holds_mapped", "is_plain", "of_plain", "raw"]

@@ -27,6 +27,7 @@ def slerp_of(kind):
 
 
 V5 = normal(5, 3)
+V4 = normal(5, 4)
 VALUES = [
     lambda R, q: R.from_quat(q).as_matrix(),
     lambda R, q: R.from_quat(q).as_rotvec(),
@@ -54,10 +55,7 @@ VALUES = [
     lambda R, q: R.from_quat(q[0]).as_davenport(np.eye(3), "e"),
     lambda R, q: R.from_davenport(np.eye(3)[:2], "i", q[:, :2]).as_matrix(),
     lambda R, q: R.from_quat(q).mean(weights=q[:, 0] ** 2).as_matrix(),
-    lambda R, q: R.from_quat(q).reduce(R.create_group("O")).as_matrix(),
-    lambda R, q: R.from_quat(q[1]).reduce(None, R.create_group("T"), True)[0].as_matrix(),
     lambda R, q: R.align_vectors(q[:, :3], V5)[0].as_matrix(),
-    lambda R, q: R.align_vectors(V5, q[:, :3], weights=q[:, 3] ** 2)[1],
     lambda R, q: R.from_euler("xyz", [q[0, 0], 0.3, q[1, 1]]).as_quat(),
     lambda R, q: slerp_of(R)(np.arange(5.0), R.from_quat(q))(np.array([0.3, 2.7])).as_matrix(),
     lambda R, q: slerp_of(R)(np.arange(5.0), Plain.from_rotvec(V5))(q[0, 0] ** 2).as_matrix(),
@@ -67,7 +65,15 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("f", VALUES)
+# What decides how to go on, which the examples of a vmap may do differently.
+DECIDING = [
+    lambda R, q: R.from_quat(q).reduce(R.create_group("O")).as_matrix(),
+    lambda R, q: R.from_quat(q[1]).reduce(None, R.create_group("T"), True)[0].as_matrix(),
+    lambda R, q: R.align_vectors(V5, q[:, :3], weights=q[:, 3] ** 2)[1],
+]
+
+
+@pytest.mark.parametrize("f", [*VALUES, *DECIDING])
 def test_values_are_those_of_scipy(f):
     expected = f(Plain, QUATERNIONS)
     np.testing.assert_array_equal(f(Rotation, QUATERNIONS), expected)
@@ -204,21 +210,59 @@ def test_methods_without_a_derivative():
 
     with pytest.raises(NotDifferentiableError, match="concatenate"):
         grad(written)(np.ones(3))
-    with pytest.raises(BatchingError, match="reduce"):
-        vmap(lambda q: Rotation.from_quat(q).reduce(rotation).as_quat())(QUATERNIONS)
     with pytest.raises(AttributeError, match="nonsense"):
         rotation.nonsense()
     with pytest.raises(TypeError, match="unsupported operand"):
         2 * rotation
 
 
-def test_under_vmap():
-    for f in (
-        lambda q: Rotation.from_quat(q).apply(VECTORS),
-        lambda q: (Rotation.from_quat(q) ** 0.4 * Plain.from_quat(QUATERNIONS)).as_matrix(),
-        lambda q: Rotation.from_euler("xyz", q[:3]).inv().as_rotvec(),
-    ):
-        np.testing.assert_allclose(vmap(f)(QUATERNIONS), np.stack(list(map(f, QUATERNIONS))))
+UNDER_VMAP = [
+    *VALUES,
+    lambda R, q: slerp_of(R)([0, 1, 2], Plain.from_rotvec(V5[:3]))(q[0] ** 2 % 2).as_matrix(),
+    lambda R, q: slerp_of(R)(np.cumsum(q[0] ** 2), Plain.from_rotvec(V5[:4]))(
+        q[0, 0] ** 2 + 0.3 * q[0, 1] ** 2
+    ).as_quat(),
+    lambda R, q: R.from_davenport(np.eye(3) * q[0, 0], "i", q[:, :3]).as_quat(),
+    lambda R, q: R.align_vectors(q[:1, :3], V5[:1])[0].as_matrix(),
+    lambda R, q: R.from_matrix(np.eye(3) + 0.1 * q[:3, :1] * q[0, :3]).as_quat(),
+    lambda R, q: (R.from_quat(q) ** q[0, 0]).as_matrix(),
+]
+
+
+@pytest.mark.part(6)
+@pytest.mark.parametrize("f", UNDER_VMAP)
+def test_under_vmap(f):
+    stack = np.stack([QUATERNIONS, 0.9 * QUATERNIONS[[1, 2, 3, 4, 0]]])
+    expected = [f(Plain, q) for q in stack]
+    np.testing.assert_allclose(vmap(lambda q: f(Rotation, q))(stack), expected, atol=1e-13)
+    slopes = vmap(lambda q: jvp(lambda q: f(Rotation, q), (q,), (V4,))[1])(stack)
+    each = [jvp(lambda q: f(Rotation, q), (q,), (V4,))[1] for q in stack]
+    np.testing.assert_allclose(slopes, each, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("f", DECIDING)
+def test_decisions_are_refused_under_vmap(f):
+    with pytest.raises(BatchingError, match=r"Rotation\.\w+: .*Loop over the examples"):
+        vmap(lambda q: f(Rotation, q))(QUATERNIONS[None])
+
+
+def test_input_is_checked_under_vmap():
+    slerp = transform.Slerp([0, 1], Plain.from_rotvec(V5[:2]))
+    with pytest.raises(ValueError, match="within the range"):
+        vmap(lambda t: slerp(t).as_quat())(np.array([0.5, 1.5]))
+    with pytest.raises(ValueError, match="strictly increasing"):
+        vmap(lambda t: transform.Slerp(t, Plain.from_rotvec(V5[:2]))(0.5).as_quat())(
+            np.array([[0.0, 1.0], [1.0, 0.0]])
+        )
+    with pytest.raises(ValueError, match="orthogonal"):
+        vmap(lambda a: Rotation.from_davenport(a, "e", np.ones(2)).as_quat())(np.ones((2, 2, 3)))
+    locked = Plain.from_euler("xyz", [0.3, np.pi / 2, 0.2]).as_quat()
+    with pytest.warns(UserWarning, match="Gimbal"):
+        found = vmap(lambda q: Rotation.from_quat(q).as_euler("xyz"))(
+            np.stack([QUATERNIONS[0], locked])
+        )
+    expected = Rotation.from_quat(QUATERNIONS[0]).as_euler("xyz")
+    np.testing.assert_allclose(found[0], expected, atol=1e-14)
 
 
 def test_wrong_shapes_are_named():

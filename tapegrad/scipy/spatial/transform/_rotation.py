@@ -7,6 +7,7 @@ functions of each other, which series compute where a quotient would be 0 / 0.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from scipy.spatial.transform import Rotation as PlainRotation
 from scipy.spatial.transform import Slerp as PlainSlerp
 from scipy.spatial.transform import _rotation_xp as functions
 
+import tapegrad.numpy
+from tapegrad._adopt.names import layered
 from tapegrad._core.types import Value
-from tapegrad._core.values import any_true, untraced
+from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad.scipy._copies import in_place_of, module_copy, own_copy
-from tapegrad.scipy._mirrored import Mirrored, as_ours, asked
+from tapegrad.scipy._mirrored import Mirrored, as_ours, asked, holds_mapped
 from tapegrad.scipy._undetermined import without_derivative
 from tapegrad.scipy.linalg import polar
 
@@ -36,9 +39,83 @@ def is_writeable_array(x: Any) -> bool:
 
 
 @in_place_of(_CLASS)
+@in_place_of(_FUNCTIONS)
+def array_namespace(*arrays: Any) -> Any:
+    """NumPy's names as adopted code has them, of all arrays."""
+    return _names()
+
+
+@functools.cache
+def _names() -> Any:
+    """`any` there answers whether input is valid, which is a question about all examples."""
+    found = own_copy(functions.array_namespace)(np.empty(0))
+    made = layered(found, lambda name: getattr(found, name))
+    vars(made)["any"] = _any
+    return made
+
+
+def _any(x: Any, **options: Any) -> Any:
+    return tapegrad.numpy.any(x, **options) if options else any_true(x)
+
+
+@in_place_of(_CLASS)
+def _promote(*args: Any, xp: Any) -> Any:
+    """Arrays of doubles."""
+    made = [x if x is None else _double(x) for x in args]
+    return made[0] if len(made) == 1 else made
+
+
+def _indexed(x: Any) -> Any:
+    """An array that takes positions which differ between the examples of a vmap."""
+    return x if in_trace(x) else tapegrad.numpy.array(x)
+
+
+def _double(x: Any) -> Any:
+    if in_trace(x) and x.dtype == np.float64:
+        return x
+    return tapegrad.numpy.asarray(x, dtype=np.float64)
+
+
+@in_place_of(_CLASS)
 def select_backend(xp: Any, cython_compatible: bool) -> Any:
     """The functions that compute, of which the compiled ones are not differentiable."""
     return module_copy(_FUNCTIONS)
+
+
+def _bilinear(of_two: Any) -> Any:
+    """Coefficients of a function of SciPy's that is linear in each of two quaternions."""
+    units = np.eye(4)
+    return np.reshape(of_two(units[:, None], units), (16, -1))
+
+
+_PRODUCT = _bilinear(functions.compose_quat)
+_MATRIX = _bilinear(
+    lambda p, q: sum(s * functions.as_matrix(x) for x, s in ((p + q, 0.5), (p, -0.5), (q, -0.5)))
+)
+
+
+def _products(p: Value, q: Value) -> Any:
+    pairs = np.expand_dims(p, -1) * np.expand_dims(q, -2)
+    return np.reshape(pairs, (*pairs.shape[:-2], 16))
+
+
+@in_place_of(_FUNCTIONS)
+def compose_quat(p: Value, q: Value) -> Any:
+    """The quaternions of one rotation after another."""
+    return _products(p, q) @ _PRODUCT
+
+
+@in_place_of(_FUNCTIONS)
+def as_matrix(quat: Value) -> Any:
+    """The matrices of quaternions."""
+    return np.reshape(_products(quat, quat) @ _MATRIX, (*quat.shape[:-1], 3, 3))
+
+
+@in_place_of(_FUNCTIONS)
+def _make_elementary_quat(axis: int, angle: Value, **options: Any) -> Any:
+    """Quaternions of turns around an axis."""
+    half, units = np.expand_dims(angle, -1) / 2, np.eye(4)
+    return np.sin(half) * units[axis] + np.cos(half) * units[3]
 
 
 @in_place_of(_FUNCTIONS)
@@ -90,6 +167,17 @@ def _normalize_quaternion(quat: Value) -> Any:
     if any_true(untraced(norm) == 0):
         raise ValueError("Found zero norm quaternions in `quat`.")
     return quat / norm
+
+
+@in_place_of(_FUNCTIONS)
+def align_vectors(a: Value, b: Value, weights: Any = None, *options: Any) -> Any:
+    """SciPy's, which goes another way with an infinite weight."""
+    if holds_mapped(weights):
+        raise BatchingError(
+            "Rotation.align_vectors: expected the same weights for all examples of a vmap, as an "
+            "infinite one decides how it computes. Loop over the examples."
+        )
+    return own_copy(functions.align_vectors)(a, b, weights, *options)
 
 
 @in_place_of(_FUNCTIONS)
@@ -197,6 +285,19 @@ class Slerp(Mirrored, PlainSlerp):
     _theirs = PlainSlerp
     _differentiable = ("times", "timedelta", "rotations", "rotvecs")
     _copied = True
+
+    @staticmethod
+    def _in_copy(theirs: Any) -> Any:
+        held = vars(theirs)
+        if not held or "rotvecs" not in held:
+            return theirs
+        made: Any = object.__new__(Slerp)
+        rotations = Rotation._in_copy(held["rotations"])
+        vars(made).update(held, rotations=object.__new__(Rotation))
+        vars(made.rotations).update(vars(rotations), _quat=_indexed(rotations._quat))
+        for name in ("times", "timedelta", "rotvecs"):
+            setattr(made, name, _indexed(held[name]))
+        return made
 
 
 __all__ = ["Rotation", "Slerp"]

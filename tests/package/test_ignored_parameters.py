@@ -79,8 +79,8 @@ SINGLE = {
         Identity.__init__.**kwargs Function.__init__.*args Function.__init__.**kwargs
         boxcox.alpha boxcox.optimizer""",
     "no call is planned": "learned.*_call",
-    "elements are new ones anyway": "Formats.astype.copy SparseArray.conj.copy",
-    "the order in memory is that of rows": "SparseArray.toarray.order",
+    "elements are new ones anyway": "Formats.astype.copy Elements.conj.copy",
+    "the order in memory is that of rows": "Stored.toarray.order",
     "only how it is printed": "_construct.maxprint",
     "the graph stays until nothing refers to it": "vjp.pull.retain_graph",
     "of the whole tensor, which is given too, only the shape would matter": """
@@ -101,7 +101,7 @@ identity_vjp fallback_vjp.maker fallback_jvp.maker Finder.find_spec select_backe
 ConstGraphNode.__init__
 wrap_if_boxes_inside Trees.batches Values.batches Items.batches _value _value_and_grad
 _product solve.find Constraint.part.of lbfgs.init lbfgs.update scale_by_rate.update
-SparseArray._reduced SparseArray._along
+Stored._reduced Stored._along array_namespace _promote _make_elementary_quat
 clip_by_norm.clipped accumulate.update scale_by_adam.update scale_by_rms.update
 scale_by_sum_of_squares.update scale_by_sign.update _hfft _ihfft _fftn _ifftn _rfftn _irfftn
 _over_two_axes.transform moved_by_positions.push powers _pulled_vjp _odeint_with.states

@@ -107,13 +107,13 @@ def design_matrix(
     """The same as a sparse matrix, of `width` columns or of those up to the last one in use."""
     sizes = [t.shape[0] - k - 1 for t, k in zip(knots, degrees, strict=True)]
     weight, index = tensor_basis_at(knots, degrees, sizes, points, [0] * len(sizes))
-    columns = asked(index)
-    if columns is None:
+    found = asked(index)
+    if found is None:
         raise NotDifferentiableError(
             f"scipy.interpolate.{name} inside vmap: the positions of its elements differ from "
             "example to example. Call the spline whose coefficients are np.eye(n) at the points."
         )
-    columns = np.ravel(columns[0])
+    columns = np.ravel(found[0])
     rows_ = np.repeat(np.arange(points.shape[0]), columns.size // max(points.shape[0], 1))
     width = int(np.max(columns, initial=-1)) + 1 if width is None else width
     shape = (points.shape[0], width)

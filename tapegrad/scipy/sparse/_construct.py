@@ -17,7 +17,7 @@ import scipy.sparse
 from tapegrad._core.values import holds_in_trace, lift
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of, of
-from tapegrad.scipy.sparse._formats import FORMATS
+from tapegrad.scipy.sparse._base import FORMATS
 from tapegrad.scipy.sparse._matrices import SparseMatrix
 
 
@@ -60,7 +60,7 @@ def _compressed(format: str, parts: Any, shape: Any) -> SparseArray:
     data, indices, indptr = parts
     indices, indptr = np.asarray(indices), np.asarray(indptr)
     major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    coords = (major, indices) if format == "csr" else (indices, major)
+    coords: tuple[Any, ...] = (major, indices) if format == "csr" else (indices, major)
     if shape is None:
         first = len(indptr) - 1
         other = int(np.max(indices, initial=-1)) + 1

@@ -1,6 +1,6 @@
 """Functions of each element of a sparse array, and of the elements of two at each position.
 
-Knows the elements and positions of `SparseArray`, whose base this is.
+Knows the elements and positions of `Stored`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,25 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace
+from tapegrad.scipy.sparse._base import Stored
 
 
-class Elements:
+class Elements(Stored):
     """The methods that compute element by element: these, and those of the tables below."""
 
     # Comparisons give sparse arrays, which are equal to nothing in a set.
     __hash__: Any = None
+
+    def __neg__(self) -> Any:
+        return self._of_elements(-self.data)
+
+    def __abs__(self) -> Any:
+        merged = self._merged()
+        return merged._of_elements(np.abs(merged.data))
+
+    def __round__(self, ndigits: int = 0) -> Any:
+        merged = self._merged()
+        return merged._of_elements(np.round(merged.data, ndigits))
 
     def power(self, n: Any, dtype: Any = None) -> Any:
         """Return the elements to a power.
@@ -48,9 +60,35 @@ class Elements:
                 "zero power is not supported as it would densify the matrix. Use "
                 "np.ones(A.shape, dtype=A.dtype)."
             )
-        whole: Any = self
-        merged = whole._merged() if dtype is None else whole._merged().astype(dtype)
+        merged = self._merged() if dtype is None else self._merged().astype(dtype)
         return merged._of_elements(merged.data**n)
+
+    def conj(self, copy: bool = True) -> Any:
+        """Return the complex conjugate.
+
+        Parameters
+        ----------
+        copy : bool, default True
+            Changes nothing: the elements are new ones.
+
+        Returns
+        -------
+        SparseArray
+            The conjugate.
+        """
+        return self._of_elements(np.conjugate(self.data))
+
+    conjugate = conj
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return self._of_elements(np.real(self.data))
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return self._of_elements(np.imag(self.data))
 
 
 def _of_each(function: Callable[..., Any], name: str) -> Any:
@@ -69,15 +107,10 @@ def _of_each(function: Callable[..., Any], name: str) -> Any:
     return method
 
 
-def _round(self: Any, ndigits: int = 0) -> Any:
-    merged = self._merged()
-    return merged._of_elements(np.round(merged.data, ndigits))
-
-
 def _of_two(function: Callable[..., Any], name: str, doc: str | None) -> Any:
     def method(self: Any, other: Value) -> Any:
         y = self._operand(other)
-        if hasattr(y, "_merged"):
+        if isinstance(y, Stored):
             return _of_both(function, self, y)
         if np.result_type(y).kind not in "biufc":
             return NotImplemented
@@ -127,12 +160,6 @@ for _name in (
     *("rad2deg", "rint", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
 ):
     setattr(Elements, _name, _of_each(getattr(np, _name), _name))
-for _name, _function in (
-    ("__abs__", np.abs),
-    ("__neg__", np.negative),
-):
-    setattr(Elements, _name, _of_each(_function, _function.__name__))
-Elements.__round__ = _round  # type: ignore[attr-defined]
 for _name, _word in (("maximum", "greater"), ("minimum", "lesser")):
     setattr(Elements, _name, _of_two(getattr(np, _name), _name, _GREATER.format(word=_word)))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):

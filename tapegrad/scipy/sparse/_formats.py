@@ -1,6 +1,6 @@
 """Names of SciPy's formats, and what SciPy's classes have for one of them alone.
 
-Knows the elements and positions of `SparseArray`, whose base this is: they are the same in all.
+Knows the elements and positions of `Stored`: they are the same in all.
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ import numpy as np
 import scipy.sparse
 
 from tapegrad._errors import MemoryAttributeError
+from tapegrad.scipy.sparse._base import FORMATS, Stored
 
-FORMATS = ("csr", "csc", "coo", "dia", "bsr", "lil", "dok")
-# Formats of arrays whose axes are not two.
-_OF_ONE_AXIS, _OF_MANY = ("csr", "coo", "dok"), ("coo", "dok")
 # What is only known of an object, not of its class.
 _PARTS = {"indices", "indptr", "offsets", "rows", "blocksize", "maxprint"}
 
 
-class Formats:
+class Formats(Stored):
     """The methods about formats, and about how the elements lie in memory."""
 
     def __getattr__(self, name: str) -> Any:
@@ -32,7 +30,7 @@ class Formats:
             )
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
-    def asformat(self: Any, format: str | None, copy: bool = False) -> Any:
+    def asformat(self, format: str | None, copy: bool = False) -> Any:
         """Return the same array under the name of another format.
 
         Parameters
@@ -59,16 +57,6 @@ class Formats:
         data = np.copy(self.data) if copy else self.data
         return type(self)(data, self.coords, self.shape, format or self.format)
 
-    def _format_of(self: Any, shape: Any, format: str | None = None) -> str:
-        """This format, or one that may have such a shape."""
-        wanted = format or self.format
-        if len(shape) == 2 or wanted in (_OF_ONE_AXIS if len(shape) == 1 else _OF_MANY):
-            return str(wanted)
-        return "coo"
-
-    def _require_axes(self, shape: Any) -> None:
-        """Raise of a shape that such an array cannot have."""
-
     def tobsr(self, blocksize: Any = None, copy: bool = False) -> Any:
         """Return the same array under the name of the format bsr.
 
@@ -86,7 +74,7 @@ class Formats:
         """
         return self.asformat("bsr", copy)
 
-    def copy(self: Any) -> Any:
+    def copy(self) -> Any:
         """Return the same array with elements of its own.
 
         Returns
@@ -96,7 +84,7 @@ class Formats:
         """
         return self._of_elements(np.copy(self.data))
 
-    def astype(self: Any, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> Any:
+    def astype(self, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> Any:
         """Return the array with elements of another dtype.
 
         Parameters
@@ -126,7 +114,7 @@ class Formats:
 
     # -- order in memory -------------------------------------------------------------------------
 
-    def sum_duplicates(self: Any) -> None:
+    def sum_duplicates(self) -> None:
         """Add up the elements of each position of this array, and order them row by row."""
         whole = self._merged()
         self.data, self.coords = whole.data, whole.coords
@@ -140,7 +128,7 @@ class Formats:
     def sort_indices(self) -> None:
         """Keep the order of the elements, which nothing depends on."""
 
-    def sorted_indices(self: Any) -> Any:
+    def sorted_indices(self) -> Any:
         """Return a copy of one element a position, row by row.
 
         Returns
@@ -151,16 +139,16 @@ class Formats:
         return self.copy()._merged()
 
     @property
-    def has_sorted_indices(self: Any) -> bool:
+    def has_sorted_indices(self) -> bool:
         """Whether there is one element a position, row by row."""
         return self._merged() is self
 
     @property
-    def has_canonical_format(self: Any) -> bool:
+    def has_canonical_format(self) -> bool:
         """Whether there is one element a position, row by row."""
         return self._merged() is self
 
-    def check_format(self: Any, full_check: bool = True) -> None:
+    def check_format(self, full_check: bool = True) -> None:
         """Raise if the elements do not fit their positions.
 
         Parameters
@@ -211,4 +199,4 @@ def _of_some_format() -> set[str]:
     return {name for kind in kinds for name in dir(kind)}
 
 
-__all__ = ["FORMATS", "Formats"]
+__all__ = ["Formats"]

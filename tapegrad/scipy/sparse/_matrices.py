@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.scipy.sparse._arrays import _MATRICES, SparseArray, power_of, register
+from tapegrad.scipy.sparse._arithmetic import power_of
+from tapegrad.scipy.sparse._arrays import SparseArray, register
+from tapegrad.scipy.sparse._base import KINDS
 from tapegrad.scipy.sparse._places import axes_of, reshaped
 
 
@@ -79,7 +81,7 @@ class SparseMatrix(SparseArray):
                 f"A ** n of a sparse matrix: expected an integer n, got {n}. A.power(n) is the "
                 "power of each element."
             )
-        return power_of(self, n)
+        return power_of(self, int(n))
 
     def getnnz(self, axis: int | None = None) -> Any:
         """Return how many elements are stored, or how many along an axis.
@@ -186,7 +188,7 @@ class SparseMatrix(SparseArray):
         return self if self.dtype.kind in "fc" else self.astype(np.float64)
 
 
-_MATRICES.append(SparseMatrix)
+KINDS[True] = SparseMatrix
 register(SparseMatrix)
 
 __all__ = ["SparseMatrix"]

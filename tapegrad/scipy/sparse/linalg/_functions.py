@@ -11,7 +11,8 @@ import scipy.sparse.linalg
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, branch_on, itself, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of, power_of
+from tapegrad.scipy.sparse._arithmetic import power_of
+from tapegrad.scipy.sparse._arrays import SparseArray, matrix_of
 from tapegrad.scipy.sparse._construct import mirrored
 
 TERMS = 60  # of the series, more than a step of norm 1 needs in double precision

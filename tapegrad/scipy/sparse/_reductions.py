@@ -1,21 +1,137 @@
-"""Greatest and least elements of a sparse array, along axes too; those not stored are 0.
+"""Sums, counts, greatest and least elements of a sparse array, along axes too.
 
-Knows the elements and positions of `SparseArray`, whose base this is.
+Knows the elements and positions of `Stored`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from tapegrad.scipy._questions import agreed
-from tapegrad.scipy.sparse._places import axes_of, unflat
+from tapegrad.scipy.sparse._base import Stored, refuse_out
+from tapegrad.scipy.sparse._places import Coords, axes_of, unflat
+from tapegrad.scipy.sparse._products import summed
 
 
-class Extremes:
-    """The methods that look for a greatest or a least element; their docstrings are below."""
+class Reductions(Stored):
+    """The methods over elements, of which those that are not stored are 0."""
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+        """Return the sum, or the sums along an axis.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            The axes; all elements by default.
+        dtype : dtype, optional
+            The dtype to which the elements are converted first.
+        out : None
+            Nothing else.
+
+        Returns
+        -------
+        scalar or array
+            A dense array along an axis.
+
+        Raises
+        ------
+        TypeError
+            Of an out.
+        ValueError
+            Of another axis.
+        """
+        refuse_out(self, "sum", out)
+        data = self.data
+        if dtype is not None or data.dtype.kind in "bui":
+            data = data.astype(dtype or np.result_type(data.dtype, np.int_))
+        places, kept, _ = self._without(axis)
+        if not kept:
+            return np.sum(data)
+        return self._along(np.reshape(summed(data, places, math.prod(kept)), kept), axis)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+        """Return the mean, or the means along an axis; zeros count.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            The axes; all elements by default.
+        dtype : dtype, optional
+            The dtype to which the elements are converted first.
+        out : None
+            Nothing else.
+
+        Returns
+        -------
+        scalar or array
+            A dense array along an axis.
+
+        Raises
+        ------
+        TypeError
+            Of an out.
+        ValueError
+            Of another axis.
+        """
+        return self.sum(axis, dtype, out) / self._without(axis)[2]
+
+    def count_nonzero(self, axis: int | None = None) -> Any:
+        """Return how many elements are not 0, or how many along an axis.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            The axes; all elements by default.
+
+        Returns
+        -------
+        int or array of int
+            The counts.
+        """
+        whole = self._merged()
+        if axis is None:
+            return np.count_nonzero(whole.data)
+        places, kept, _ = whole._without(axis)
+        ones = np.where(whole.data != 0, 1, 0)
+        return np.reshape(summed(ones, places, math.prod(kept)), kept)
+
+    def __bool__(self) -> bool:
+        if self.shape != (1, 1):
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. Use "
+                "A.toarray().any() or A.toarray().all()."
+            )
+        return bool(self.count_nonzero())
+
+    def nonzero(self) -> Coords:
+        """Return the positions of the elements that are not 0, row by row.
+
+        Returns
+        -------
+        tuple of array of int
+            The positions, an array an axis.
+
+        Raises
+        ------
+        BatchingError
+            Inside a vmap whose examples differ in them.
+        """
+        whole = self._merged()
+        name = f"{type(self).__name__}.nonzero"
+        at = np.array(
+            agreed(lambda x: tuple(np.flatnonzero(x)), whole.data, name, "the array"), int
+        )
+        return tuple(i[at] for i in whole.coords)
+
+    def _positions(self, found: Any, axis: Any) -> Any:
+        """What `argmax` returns along an axis."""
+        return self._along(found, axis)
+
+    # Their docstrings are below.
 
     def max(self, axis: Any = None, out: None = None, *, explicit: bool = False) -> Any:
         return _extreme(self, "max", np.maximum, axis, out, explicit)
@@ -76,15 +192,9 @@ _VMAP = """
 
 for _name, _word in _WORDS.items():
     _arg = _name.startswith("arg")
-    getattr(Extremes, _name).__doc__ = _DOC.format(
+    getattr(Reductions, _name).__doc__ = _DOC.format(
         word=_word, result=_POSITIONS if _arg else _ELEMENTS, more=_VMAP if _arg else ""
     )
-
-
-def refuse_out(a: Any, name: str, out: Any) -> None:
-    """Raise of an `out`."""
-    if out is not None:
-        raise TypeError(f"{type(a).__name__}.{name}: expected no out=. Take what it returns.")
 
 
 def _extreme(a: Any, name: str, ufunc: np.ufunc, axis: Any, out: Any, explicit: bool) -> Any:
@@ -128,4 +238,4 @@ def _position(a: Any, name: str, axis: Any, out: Any, explicit: bool) -> Any:
     return whole._positions(np.reshape(answer, whole._without(axis)[1]), axis)
 
 
-__all__ = ["Extremes", "refuse_out"]
+__all__ = ["Reductions"]

@@ -142,6 +142,7 @@ CALLS = {
         lambda a: 3 * a,
         lambda a: a / 3,
         lambda a: a / (OTHER + 2),
+        lambda a: a / other(a, OTHER + 2),
         within(lambda a: operator.imul(a, 2.0)),
         within(lambda a: operator.itruediv(a, 2.0)),
     ],

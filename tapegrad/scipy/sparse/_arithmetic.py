@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import NotDifferentiableError
@@ -151,7 +152,7 @@ class Arithmetic(Parts, Elements):
     def __truediv__(self, other: Value) -> Any:
         y = self._operand(other)
         if isinstance(y, Stored):
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with errstate(divide="ignore", invalid="ignore"):
                 return self.toarray() / y.toarray()
         return self.multiply(1 / dense_of(y))  # of float32 by a number double, as in SciPy
 

@@ -48,6 +48,8 @@ class Reductions(Stored):
         data = self.data
         if dtype is not None or data.dtype.kind in "bui":
             data = data.astype(dtype or np.result_type(data.dtype, np.int_))
+        if axis is None:
+            return np.sum(data)
         places, kept, _ = self._without(axis)
         if not kept:
             return np.sum(data)

@@ -79,7 +79,7 @@ SINGLE = {
         Identity.__init__.**kwargs Function.__init__.*args Function.__init__.**kwargs
         boxcox.alpha boxcox.optimizer""",
     "no call is planned": "learned.*_call",
-    "elements are new ones anyway": "Formats.astype.copy Elements.conj.copy",
+    "elements are new ones anyway": "Elements.conj.copy",
     "the order in memory is that of rows": "Stored.toarray.order",
     "only how it is printed": "_construct.maxprint",
     "the graph stays until nothing refers to it": "vjp.pull.retain_graph",

@@ -387,6 +387,11 @@ def test_zeros_beside_the_elements_are_of_their_dtype():
         a = sparse.csr_array((x, ([0, 1], [1, 0])), shape=(2, 2))
         kinds = [y.dtype for y in (a.max(), a.min(), a.maximum(a * 2), a.minimum(a * 2))]
         assert kinds == [x.dtype] * 4
+        a *= np.float64(2)
+        a /= 3
+        assert a.dtype == x.dtype
+        with pytest.raises(TypeError, match="Cannot cast"):
+            a *= 1j
         return np.sum(x)
 
     grad(dtypes)(np.array([1.0, 2.0], np.float32))

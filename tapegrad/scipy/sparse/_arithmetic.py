@@ -15,7 +15,7 @@ from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy.sparse._base import KINDS, Stored, dense_of, of
+from tapegrad.scipy.sparse._base import KINDS, Stored, cast_within, dense_of, of
 from tapegrad.scipy.sparse._elements import Elements
 from tapegrad.scipy.sparse._parts import Parts
 from tapegrad.scipy.sparse._places import Shape, flat, unflat
@@ -146,8 +146,12 @@ class Arithmetic(Parts, Elements):
         y = self._operand(other)
         if np.ndim(y):
             return NotImplemented
-        self.data = self.data * y
+        self.data = cast_within(self.data * y, self.dtype)
         return self
+
+    def __itruediv__(self, other: Value) -> Any:
+        y = self._operand(other)
+        return NotImplemented if np.ndim(y) else self.__imul__(1.0 / y)
 
     def __truediv__(self, other: Value) -> Any:
         y = self._operand(other)

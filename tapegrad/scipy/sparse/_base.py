@@ -209,6 +209,13 @@ class Stored:
         """Raise of a shape that such an array cannot have."""
 
 
+def cast_within(data: Value, dtype: Any, casting: Any = "same_kind") -> Any:
+    """The elements in another dtype; TypeError where the rule forbids it."""
+    if not np.can_cast(data.dtype, dtype, casting):
+        raise TypeError(f"Cannot cast {data.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+    return data if data.dtype == dtype else data.astype(dtype)
+
+
 def refuse_out(a: Any, name: str, out: Any) -> None:
     """Raise of an `out`."""
     if out is not None:
@@ -241,4 +248,13 @@ def matrix_of(a: Any) -> Any:
     return found
 
 
-__all__ = ["FORMATS", "KINDS", "Stored", "dense_of", "matrix_of", "of", "refuse_out"]
+__all__ = [
+    "FORMATS",
+    "KINDS",
+    "Stored",
+    "cast_within",
+    "dense_of",
+    "matrix_of",
+    "of",
+    "refuse_out",
+]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from tapegrad._errors import MemoryAttributeError
-from tapegrad.scipy.sparse._base import FORMATS, Stored
+from tapegrad.scipy.sparse._base import FORMATS, Stored, cast_within
 
 # What is only known of an object, not of its class.
 _PARTS = {"indices", "indptr", "offsets", "rows", "blocksize", "maxprint"}
@@ -94,7 +94,7 @@ class Formats(Stored):
         casting : str, default "unsafe"
             What may be lost, as `numpy.can_cast` has it.
         copy : bool, default True
-            Changes nothing: the elements are new ones.
+            Whether the elements of the same dtype are copied; they are shared otherwise.
 
         Returns
         -------
@@ -106,11 +106,8 @@ class Formats(Stored):
         TypeError
             Of a dtype that `casting` forbids.
         """
-        if not np.can_cast(self.dtype, dtype, casting):
-            raise TypeError(
-                f"Cannot cast {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}"
-            )
-        return self._of_elements(self.data.astype(dtype))
+        data = cast_within(self.data, np.dtype(dtype), casting)
+        return self._of_elements(np.copy(data) if copy and data is self.data else data)
 
     # -- order in memory -------------------------------------------------------------------------
 

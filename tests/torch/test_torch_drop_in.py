@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import pytest
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
+from tapegrad.torch._ops import declare
 from tapegrad.torch.func import grad, jvp, vmap
 
 # --- Writes through views, where a transform is inside vmap --------------------------------------
@@ -627,3 +629,94 @@ def test_modules_stand_under_the_names_of_files():
     assert modules.linear.Linear is nn.Linear
     assert issubclass(nn.MSELoss, modules.loss._Loss)
     assert modules.rnn.LSTM is nn.LSTM
+
+
+# --- Deprecated signatures -----------------------------------------------------------------------
+
+MATRIX, BATCH, VECTOR = torch.rand(3, 3), torch.rand(2, 3, 3), torch.rand(3)
+NUMBERS_FIRST = {  # the operation: what it is called of, its arrays, the keywords of its numbers
+    "add": (VECTOR, (VECTOR,), ["alpha"]),
+    "sub": (VECTOR, (VECTOR,), ["alpha"]),
+    "addcmul": (VECTOR, (VECTOR, VECTOR + 1), ["value"]),
+    "addcdiv": (VECTOR, (VECTOR, VECTOR + 1), ["value"]),
+    "addmm": (MATRIX, (MATRIX, MATRIX + 1), ["beta", "alpha"]),
+    "addmv": (VECTOR, (MATRIX, VECTOR), ["beta", "alpha"]),
+    "addr": (MATRIX, (VECTOR, VECTOR + 1), ["beta", "alpha"]),
+    "addbmm": (MATRIX, (BATCH, BATCH), ["beta", "alpha"]),
+    "baddbmm": (BATCH, (BATCH, BATCH), ["beta", "alpha"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:This overload")
+@pytest.mark.parametrize("name", NUMBERS_FIRST)
+def test_numbers_may_stand_before_the_arrays(name):
+    x, arrays, words = NUMBERS_FIRST[name]
+    x = x.clone().requires_grad_()
+    for count in range(1, len(words) + 1):
+        numbers = (2.0, 3)[:count]
+        call = getattr(torch, name)
+        right = call(x, *arrays, **dict(zip(words, numbers, strict=False)))
+        made = [
+            getattr(x, name)(*numbers, *arrays),
+            getattr(x * 1, f"{name}_")(*numbers, *arrays),
+            call(x, *numbers, *arrays),
+        ]
+        if len(words) == 2:  # of functions, beta is before the input
+            made[-1] = call(numbers[0], x, *numbers[1:], *arrays)
+        slope = torch.autograd.grad(right.sum(), x)[0]
+        for y in made:
+            assert torch.equal(y, right)
+            assert torch.equal(torch.autograd.grad(y.sum(), x)[0], slope)
+    with pytest.raises(TypeError, match="positional arguments"):
+        call(x, *arrays, 2.0)
+
+
+def test_a_deprecated_overload_warns_once(monkeypatch):
+    monkeypatch.setattr(declare, "_SAID", [])
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match=r"overload of addcmul is deprecated:\n\taddcmul\(Number"):
+        x.addcmul(2, x, x)
+    assert x.add(2, x).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda given: torch.ones(2, requires_grad=given),
+        lambda given: torch.tensor(2.0, requires_grad=given),
+        lambda given: torch.rand(2, requires_grad=given),
+        lambda given: torch.ones(2).new_zeros(2, requires_grad=given),
+        lambda given: torch.hann_window(4, requires_grad=given),
+        lambda given: nn.Parameter(torch.ones(2), given),
+    ],
+)
+def test_requires_grad_is_a_bool(call):
+    assert call(True).requires_grad
+    with pytest.raises(TypeError, match=r"\(\): argument 'requires?_grad'.* be bool, not int"):
+        call(3)
+
+
+@pytest.mark.filterwarnings("ignore:Variable is deprecated:DeprecationWarning")
+def test_volatile_has_no_effect_but_a_warning():
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
+        made = torch.autograd.Variable(x, volatile=True)
+    assert (made * torch.ones(2, requires_grad=True)).requires_grad
+    assert not torch.autograd.Variable(x, volatile=False).requires_grad  # which does not warn
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match="can't be volatile and"):
+            torch.autograd.Variable(x, requires_grad=True, volatile=True)
+    with pytest.warns(UserWarning, match=r"Variable\.volatile is always False"):
+        assert x.volatile is False
+    with pytest.warns(UserWarning, match="has no effect"):
+        x.volatile = True
+
+
+def test_the_method_split_has_its_own_keyword():
+    parts = torch.arange(5).split(split_size=2)
+    assert [part.tolist() for part in parts] == [[0, 1], [2, 3], [4]]
+    assert [p.tolist() for p in torch.split(torch.arange(3), split_size_or_sections=[1, 2])] == [
+        [0],
+        [1, 2],
+    ]

@@ -334,7 +334,7 @@ absent | ComplexDoubleTensor ComplexFloatTensor UInt16Tensor UInt32Tensor UInt64
     sign_
     sub_ subtract_ tril_ triu_ true_divide_ uniform_ unique_dim
 [+Tensor] this tensor is dense, and on the CPU.
-False | is_xla is_xpu is_ipu is_maia is_mtia is_vulkan is_sparse_csr volatile is_distributed()
+False | is_xla is_xpu is_ipu is_maia is_mtia is_vulkan is_sparse_csr is_distributed()
 True | is_cpu
 0 | sparse_dim()
 None | record_stream(stream)

@@ -181,6 +181,7 @@ def operation(
     name: str | None = None,
     exact: bool = False,
     planned: bool = False,
+    first: str = "",
 ) -> Callable[[Function], Function]:
     """Make an operation on tensors of a function of arrays, and register it.
 
@@ -189,10 +190,13 @@ def operation(
     method with an underscore that writes the result into the first argument. method, function:
     whether `Tensor` and `torch` have it. exact: it takes bfloat16 as it is; others, but for views,
     compute in float32. planned: shapes, dtypes and parameters alone decide what it calls, and it
-    refuses no values: see `call_plans`.
+    refuses no values: see `call_plans`. first: the keywords that PyTorch's deprecated overloads
+    take as numbers before the arrays: see `with_numbers_first`.
     """
 
     def decorate(compute: Function) -> Function:
+        if first:
+            compute = with_numbers_first(compute, first.split())
         fixed = node_class(backward) if isinstance(backward, str) else None
         word = name or compute.__name__
         if "<locals>" in compute.__qualname__:  # Python's errors of arguments name it
@@ -256,6 +260,49 @@ def private(
         name=name,
         exact=exact,
         planned=planned,
+    )
+
+
+_SAID: list[str] = []  # PyTorch warns of one deprecated overload, the first that is called
+# Where numbers stand: `torch.addmm(beta, input, alpha, x, y)`, `input.addmm(beta, alpha, x, y)`.
+_PLACES = {1: [(1,)], 2: [(1,), (0,), (1, 2), (0, 2)]}
+
+
+def with_numbers_first(compute: Function, words: list[str]) -> Function:
+    """A function that also takes PyTorch's deprecated overloads: `input.addcmul(value, x, y)`.
+
+    words: the keywords whose values stand before the arrays, of which the last may be left out.
+    """
+    parameters = inspect.signature(compute).parameters.values()
+    arrays = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+    @functools.wraps(compute)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(arrays):
+            numbers = [i for i, x in enumerate(args) if isinstance(x, (int, float, complex))]
+            if (
+                len(args) - len(numbers) == len(arrays)
+                and tuple(numbers) in _PLACES[len(words)]
+                and kwargs.keys().isdisjoint(words)
+            ):
+                kwargs |= dict(zip(words, (args[i] for i in numbers), strict=False))
+                args = tuple(x for i, x in enumerate(args) if i not in numbers)
+                _say_deprecated(compute.__name__, words[: len(numbers)], words, arrays[1:])
+        return compute(*args, **kwargs)
+
+    return either
+
+
+def _say_deprecated(word: str, given: list[str], words: list[str], arrays: list[str]) -> None:
+    if _SAID:
+        return
+    _SAID.append(word)
+    tensors = [f"Tensor {name}" for name in arrays]
+    before = ", ".join([*(f"Number {name}" for name in given), *tensors])
+    after = ", ".join([*tensors, "*", *(f"Number {name} = 1" for name in words)])
+    warn(
+        f"This overload of {word} is deprecated:\n\t{word}({before})\nConsider using one of the "
+        f"following signatures instead:\n\t{word}({after})"
     )
 
 

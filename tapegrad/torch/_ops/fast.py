@@ -224,9 +224,9 @@ def short_pair(  # noqa: C901 - the hot path, written out
 
     operate = made(general)
 
-    def call(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
-        if kwargs or not isinstance(input, Tensor):
-            return general(input, other, **kwargs)
+    def call(input: TensorLike, other: TensorLike, *rest: Any, **kwargs: Any) -> Any:
+        if kwargs or rest or not isinstance(input, Tensor):
+            return general(input, other, *rest, **kwargs)
         return operate(input, other)
 
     call.operator = made(operator_for(general))  # type: ignore[attr-defined]

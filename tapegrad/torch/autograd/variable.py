@@ -12,6 +12,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import queue_callback
 from tapegrad.torch._graph.sharing import share
 from tapegrad.torch._graph.versions import share_version
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 
@@ -31,6 +32,28 @@ class _Engine:
         queue_callback(callback)
 
 
+_NO_EFFECT = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+
+
+def _volatile(self: Tensor) -> bool:
+    """Return False: `with torch.no_grad():` is its new name.
+
+    Warns
+    -----
+    UserWarning
+        In every call.
+    """
+    warn("volatile was removed (Variable.volatile is always False)")
+    return False
+
+
+def _set_volatile(self: Tensor, value: object) -> None:
+    warn(_NO_EFFECT)
+
+
+register("volatile", function=False)(property(_volatile, _set_volatile))
+
+
 class Variable(metaclass=_VariableMeta):
     """The old name of a tensor: one over the same memory.
 
@@ -43,20 +66,22 @@ class Variable(metaclass=_VariableMeta):
         The tensor; without it an empty one is made.
     requires_grad : bool, default False
         Whether the result requires grad.
-    volatile : object, optional
+    volatile : bool, default False
         Without effect: its new name is `with torch.no_grad():`.
 
     Raises
     ------
     TypeError
         If `data` is no tensor.
+    ValueError
+        If both `requires_grad` and `volatile` are true.
 
     Warns
     -----
     DeprecationWarning
         In every call.
     UserWarning
-        If `volatile` is given.
+        If `volatile` is true.
 
     >>> isinstance(torch.ones(2), torch.autograd.Variable)
     True
@@ -65,7 +90,7 @@ class Variable(metaclass=_VariableMeta):
     _execution_engine = _Engine()
 
     def __new__(
-        cls, data: Tensor | None = None, requires_grad: bool = False, volatile: Any = None
+        cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False
     ) -> Any:
         """A tensor over the same memory."""
         warn(
@@ -73,10 +98,10 @@ class Variable(metaclass=_VariableMeta):
             "`torch.tensor(data, requires_grad=True)` or `tensor.requires_grad_()`.",
             DeprecationWarning,
         )
-        if volatile is not None:
-            warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-            )
+        if volatile:
+            warn(_NO_EFFECT)
+        if volatile and requires_grad:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
         if data is None:
             data = Tensor()
         if not isinstance(data, Tensor):
@@ -84,7 +109,7 @@ class Variable(metaclass=_VariableMeta):
         made = of_value(data._value)
         share_version(data, made)
         share(data, made)
-        return made.requires_grad_(requires_grad) if requires_grad else made
+        return made.requires_grad_() if requires_grad else made
 
 
 __all__ = ["Variable"]

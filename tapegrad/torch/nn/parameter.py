@@ -37,6 +37,7 @@ class Parameter(Tensor, metaclass=_Marked):
 
     data (Tensor): Whose memory the parameter shares; an empty one unless given.
     RuntimeError: For a tensor of integers or bools that requires grad.
+    TypeError: If `requires_grad` is no bool.
 
     >>> torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     Parameter containing:
@@ -47,6 +48,11 @@ class Parameter(Tensor, metaclass=_Marked):
     _mark = "_is_param"
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            raise TypeError(
+                "_make_subclass(): argument 'require_grad' (position 3) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if data is None:
             data = of_value(np.zeros(0, np.float32))
         if isinstance(data, Parameter) or type(data) is Tensor:

@@ -59,9 +59,14 @@ def numpy_dtype(call: str, dtype: DType) -> np.dtype[Any] | None:
 
 
 def finish(
-    value: Value, *, device: Device = None, requires_grad: bool = False, out: Tensor | None = None
+    value: Value,
+    word: str,
+    *,
+    device: Device = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
-    """The tensor that a creation function returns."""
+    """The tensor that the creation function `word` returns."""
     if _dtypes.require_cpu(device):
         value = MetaArray(value.shape, value.dtype)
     elif is_meta(value) and device is not None:
@@ -69,7 +74,7 @@ def finish(
     if out is not None:
         made: Tensor = deliver(out, of_value(value))
         return made.requires_grad_() if requires_grad else made
-    return leaf_of(value, requires_grad)
+    return leaf_of(value, requires_grad, word)
 
 
 # What fills an `out=` of any shape with as many elements.
@@ -106,7 +111,7 @@ def creation(compute: Function) -> Function:
             value = arranged(value, memory_format)
         if out is not None and name in RANGES and value.size == out.numel():
             value = value.reshape(out.shape)
-        return finish(value, device=device, requires_grad=requires_grad, out=out)
+        return finish(value, name, device=device, requires_grad=requires_grad, out=out)
 
     call.__signature__ = _with_options(compute, call)  # type: ignore[attr-defined]
     return register(method=False)(call)
@@ -386,7 +391,7 @@ def _new(word: str, compute: Function) -> None:
         if is_meta(array) and device is not None and not _dtypes.require_cpu(device):
             array = np.broadcast_to(np.zeros((), array.dtype), array.shape)
         value = compute(array, *args, dtype=given, **kwargs)
-        return finish(value, device=device, requires_grad=requires_grad)
+        return finish(value, word, device=device, requires_grad=requires_grad)
 
     method.__name__ = method.__qualname__ = word
     method.__doc__ = compute.__doc__

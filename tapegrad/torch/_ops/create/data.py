@@ -64,11 +64,20 @@ def tensor(
     value = array_of_data(data, given, "torch.tensor")
     if _dtypes.require_cpu(device):
         value = MetaArray(value.shape, value.dtype)
-    return leaf_of(value, requires_grad)
+    return leaf_of(value, requires_grad, "tensor")
 
 
-def leaf_of(value: Value, requires_grad: bool) -> Tensor:
-    """A new tensor that requires grad or not; RuntimeError where its dtype cannot."""
+def leaf_of(value: Value, requires_grad: bool | None, word: str) -> Tensor:
+    """A new tensor that requires grad or not; RuntimeError where its dtype cannot.
+
+    word: the function that makes it, which its TypeError for what is no bool names.
+    """
+    if requires_grad is False or requires_grad is None:
+        return of_value(value)
+    if not isinstance(requires_grad, (bool, np.bool_)):
+        raise TypeError(
+            f"{word}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+        )
     if requires_grad and value.dtype.kind not in "fcV":
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients"

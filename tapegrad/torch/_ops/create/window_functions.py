@@ -47,7 +47,7 @@ def _made(
         value = np.asarray(shape(np.arange(length, dtype=np.float64), last))
     for word_of_layout in ("layout", "pin_memory"):
         options.pop(word_of_layout, None)
-    return finish(value.astype(given), **options)
+    return finish(value.astype(given), word, **options)
 
 
 @register(method=False)

@@ -85,7 +85,7 @@ def copied_like(given: Value, old: Value) -> Value:
 # --- Arithmetic ---------------------------------------------------------------------------------
 
 
-@operation("AddBackward0", inplace=True, planned=True)
+@operation("AddBackward0", inplace=True, planned=True, first="alpha")
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`.
 
@@ -103,7 +103,7 @@ def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     return np.add(x, scaled(y, alpha))
 
 
-@operation("SubBackward0", inplace=True, planned=True)
+@operation("SubBackward0", inplace=True, planned=True, first="alpha")
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`.
 

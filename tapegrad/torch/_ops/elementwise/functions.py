@@ -896,7 +896,7 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
     return _lerp(input, end, weight)
 
 
-@operation("AddcmulBackward0", inplace=True, planned=True)
+@operation("AddcmulBackward0", inplace=True, planned=True, first="value")
 def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """`input + value * tensor1 * tensor2`.
 
@@ -908,7 +908,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) 
     return np.add(x, product if value == 1 else product * value)
 
 
-@operation("AddcdivBackward0", inplace=True, planned=True)
+@operation("AddcdivBackward0", inplace=True, planned=True, first="value")
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """`input + value * tensor1 / tensor2`.
 

@@ -49,7 +49,7 @@ def _scales(beta: Number, alpha: Number) -> Params:
     return {name: value for name, value in given.items() if type(value) is not int or value != 1}
 
 
-@operation("AddmmBackward0", inplace=True, planned=True)
+@operation("AddmmBackward0", inplace=True, planned=True, first="beta alpha")
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts.
 
@@ -72,7 +72,7 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
     return _added(input, mat1, mat2, beta, alpha)
 
 
-@operation("AddmvBackward0", inplace=True, planned=True)
+@operation("AddmvBackward0", inplace=True, planned=True, first="beta alpha")
 def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat @ vec)`.
 
@@ -93,7 +93,7 @@ def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Numb
     return _added(input, mat, vec, beta, alpha)
 
 
-@operation("AddrBackward0", inplace=True, planned=True)
+@operation("AddrBackward0", inplace=True, planned=True, first="beta alpha")
 def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
@@ -115,7 +115,7 @@ def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Num
     return _added(input, column, row, beta, alpha)
 
 
-@operation("BaddbmmBackward0", inplace=True, planned=True)
+@operation("BaddbmmBackward0", inplace=True, planned=True, first="beta alpha")
 def baddbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
@@ -138,7 +138,7 @@ def baddbmm(
     return _added(input, batch1, batch2, beta, alpha)
 
 
-@operation("AddbmmBackward0", inplace=True, planned=True)
+@operation("AddbmmBackward0", inplace=True, planned=True, first="beta alpha")
 def addbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:

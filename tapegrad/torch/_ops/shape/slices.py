@@ -413,7 +413,7 @@ def _cut(place: int, ends: Sequence[int], label: type[Node]) -> Cut:
     return Cut(place, list(zip((0, *ends), ends, strict=False)), label)
 
 
-@register()
+@register(method=False)
 @viewing_apart
 def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension: of one size, the last maybe smaller, or of these sizes.
@@ -429,6 +429,25 @@ def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return _split(tensor, split_size_or_sections, dim)
+
+
+@register("split", function=False)
+@viewing_apart
+def _split_method(self: Tensor, split_size: Sizes, dim: int = 0) -> Cut:
+    """Parts along a dimension: of one size, the last maybe smaller, or of these sizes.
+
+    Parameters
+    ----------
+    split_size : int or sequence of ints
+        The size of the parts, or the sizes, which sum to that of the dimension.
+
+    >>> torch.arange(5).split(split_size=2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    return _split(self, split_size, dim)
+
+
+_split_method.__name__ = _split_method.__qualname__ = "split"
 
 
 def _split(tensor: Tensor, split_size_or_sections: Sizes, dim: int) -> Cut:

@@ -6,6 +6,9 @@ Written by docs/torch_stubs.py from the table of what is not here: change that, 
 from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
+class BaseTorchFunctionMode:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: _str) -> Any: ...
 def handle_torch_function(
     public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any
 ) -> Any: ...

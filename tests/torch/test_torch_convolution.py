@@ -337,3 +337,24 @@ def test_unfold_as_pytorch(kernel: Any, options: Any) -> None:
 def test_fold_says_that_there_is_no_block():
     with pytest.raises(RuntimeError, match=r"of sliding blocks as \(-4, -3\), which is too small"):
         functional.fold(torch.ones(1, 12, 12), (4, 5), (2, 2), dilation=8)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("settings", [{}, {"stride": 2, "padding": 1, "groups": 2}])
+def test_gradients_as_functions_are_those_of_the_convolution(dims, settings):
+    convolve = getattr(torch.nn.functional, f"conv{dims}d")
+    groups = settings.get("groups", 1)
+    x = torch.randn(2, 4, *(5,) * dims, dtype=torch.float64, requires_grad=True)
+    w = torch.randn(2, 4 // groups, *(3,) * dims, dtype=torch.float64, requires_grad=True)
+    y = convolve(x, w, **settings)
+    seed = torch.randn(*y.shape, dtype=torch.float64, requires_grad=True)
+    right = torch.autograd.grad(y, (x, w), seed, create_graph=True)
+    of_input, of_weight = (getattr(torch.nn.grad, f"conv{dims}d_{n}") for n in ("input", "weight"))
+    made = of_input(x.shape, w, seed, **settings), of_weight(x, w.shape, seed, **settings)
+    for ours, theirs, factor in zip(made, right, (w, x), strict=True):
+        assert torch.allclose(ours, theirs)
+        slopes = torch.autograd.grad((ours**2).sum(), (factor, seed))
+        others = torch.autograd.grad((theirs**2).sum(), (factor, seed), retain_graph=True)
+        assert all(map(torch.allclose, slopes, others))
+    with torch.no_grad():
+        assert not of_input(x.shape, w, seed, **settings).requires_grad

@@ -17,6 +17,7 @@ import tapegrad.torch as torch
 from tapegrad import InputError
 from tapegrad.__main__ import main
 from tapegrad.torch._absent import FINDER, is_refused
+from tapegrad.torch._absent.packages import SAME
 from tapegrad.torch.utils import _pytree, benchmark
 
 PROGRAM = """
@@ -132,7 +133,7 @@ def test_each_module_of_the_table_is_one(space: str) -> None:
     assert set(getattr(found, "__all__", ())) <= set(dir(found))
     if not FINDER.sections[space].extends:
         assert found.__doc__.startswith(f"`torch.{space}`: ")
-    assert not hasattr(found, "no_such_name")
+    assert hasattr(found, "no_such_name") == (space in FINDER.refused)
 
 
 @pytest.mark.parametrize(
@@ -207,3 +208,47 @@ def test_a_timer() -> None:
     assert "measurement" in repr(many)
     assert many.label == "sum"
     assert "x + 1" in str(benchmark.Compare([once, many]))
+
+
+# --- Modules of which every name is refused ------------------------------------------------------
+
+
+def test_modules_that_do_nothing_are_imported_and_say_so() -> None:
+    for space in FINDER.refused:
+        found = module(space)
+        assert not hasattr(found, "_private")
+        package, _, name = space.rpartition(".")  # PyTorch's functions keep their names
+        assert package not in FINDER.sections or name not in FINDER.sections[package].rows
+        if space not in SAME:
+            with pytest.raises(NotImplementedError, match=rf"^torch.{space}.AnyName: .*[.]$"):
+                found.AnyName()
+
+
+def test_files_of_pytorch_have_the_names_of_the_module_that_they_are_part_of() -> None:
+    from tapegrad.torch.cpu.amp.autocast_mode import autocast
+    from tapegrad.torch.utils.benchmark.utils.common import Measurement
+
+    from tapegrad.torch.distributions.multivariate_normal import Distribution
+
+    assert autocast is torch.cpu.amp.autocast
+    assert Distribution is torch.distributions.Distribution
+    assert Measurement is benchmark.Measurement
+
+
+def test_checks_raise_their_errors() -> None:
+    torch._check(True)
+    with pytest.raises(RuntimeError, match="Expected cond to be True"):
+        torch._check(False)
+    with pytest.raises(ValueError, match=r"^bad$"):
+        torch._check_value(False, lambda: "bad")
+    with pytest.raises(AssertionError, match=r"^bad$"):
+        torch._assert(False, "bad")
+    with pytest.raises(RuntimeError):
+        torch._check_tensor_all(torch.tensor([True, False]))
+
+
+def test_a_block_prints_tensors_in_its_own_way() -> None:
+    before = repr(torch.tensor(1 / 3))
+    with torch._tensor_str.printoptions(precision=2):
+        assert repr(torch.tensor(1 / 3)) == "tensor(0.33)"
+    assert repr(torch.tensor(1 / 3)) == before

@@ -1,4 +1,4 @@
-"""PyTorch's names with nothing to do here: table.py has them all, and modules.py makes them.
+"""PyTorch's names with nothing to do here: table.py, packages.py have them, modules.py makes them.
 
 Knows which modules find names that no row has.
 """
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.torch._absent.modules import HOME, Finder, is_refused, read
+from tapegrad.torch._absent.packages import SAME, refused
 from tapegrad.torch._absent.table import NAMES_IN_ANSWERS, TABLE, Operator
 from tapegrad.torch._ops.declare import register
 
@@ -30,8 +31,9 @@ def _of(*path: str) -> Callable[[str], Any]:
     return find
 
 
+_SECTIONS = read(TABLE)
 FINDER = Finder(
-    read(TABLE),
+    _SECTIONS,
     _tools,
     {
         "_VF": _of(),
@@ -39,7 +41,11 @@ FINDER = Finder(
         "_C._VariableFunctions": _of(),
         "_C._nn": _of("nn", "functional"),
         "ops": Operator,
+        **{name: _of("distributions") for name in _SECTIONS if name.startswith("distributions.")},
+        **{name: _of("nn") for name in _SECTIONS if name.startswith("nn.modules.")},
+        **{name: _of(*other.split(".")) for name, other in SAME.items()},
     },
+    refused(),
 )
 FINDER.install()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import functools
 import importlib
 import importlib.abc
@@ -209,7 +210,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of a table, and makes them.
 
     tools: a function that returns the names that answers may use. fallback: for a module, the
-    function that finds names that no row has.
+    function that finds names that no row has. refused: modules of which any name is refused, and
+    why.
     """
 
     def __init__(
@@ -217,7 +219,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sections: dict[str, Section],
         tools: Callable[[], dict[str, Any]],
         fallback: dict[str, Callable[[str], Any]],
+        refused: dict[str, str],
     ) -> None:
+        self.refused = refused
         self.sections = sections
         self.tools = tools
         self.fallback = fallback
@@ -228,7 +232,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not fullname.startswith(f"{HOME}."):
             return None
         space = fullname.removeprefix(f"{HOME}.")
-        if space not in self.sections or self.sections[space].extends:
+        known = self.sections.get(space)
+        if known is None and space not in self.refused or known is not None and known.extends:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -237,13 +242,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         space = module.__name__.removeprefix(f"{HOME}.")
-        module.__doc__ = f"`torch.{space}`: {self.sections[space].about}"
+        known = self.sections.get(space)
+        about = self.refused[space] if known is None else known.about
+        module.__doc__ = f"`torch.{space}`: {about}"
         names = sorted(name for name in self.names(space) if not name.startswith("_"))
         vars(module)["__all__"] = names
 
     def names(self, space: str) -> set[str]:
         """The names of a module, with those of the modules within."""
-        rows = self.sections[space].rows
+        rows = self.sections.get(space, _EMPTY).rows
         return {name for name in rows if rows[name].answer != "absent"} | {*self.inner(space)}
 
     def inner(self, space: str) -> list[str]:
@@ -266,11 +273,16 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         section = self.sections.get(space, _EMPTY)
         if name in section.rows and section.rows[name].answer != "absent":
             return answer_of(space, name, section, self.tools())
-        if inner in self.sections and inner != "Tensor" and name:
+        if (inner in self.sections or inner in self.refused) and inner != "Tensor" and name:
             full = f"{HOME}.{inner}"
             return importlib.import_module(full)
         if space in self.fallback and not name.startswith("__"):
-            return self.fallback[space](name)
+            with contextlib.suppress(*[AttributeError] * (space in self.refused)):
+                return self.fallback[space](name)
+        if space in self.refused and not name.startswith("_"):
+            row = Row("refused", None, "", "")
+            about = Section(self.refused[space], {name: row}, False)
+            return answer_of(space, name, about, self.tools())
         raise AttributeError(f"module {f'{HOME}.{space}'.rstrip('.')!r} has no attribute {name!r}")
 
     def attribute(self, space: str, name: str) -> Any:
@@ -285,10 +297,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def extend(self) -> None:
         """Let modules that are there find the names, and the modules within them, of the table."""
-        for space in {*self.sections} | {name.rpartition(".")[0] for name in self.sections}:
+        modules = {*self.sections, *self.refused}
+        for space in modules | {name.rpartition(".")[0] for name in modules}:
             module = sys.modules.get(f"{HOME}.{space}")
             if module is not None and not isinstance(module, AbsentModule):
                 vars(module).setdefault("__getattr__", functools.partial(self.attribute, space))
+                vars(module).setdefault("__path__", [])  # a package, too
 
 
 __all__ = ["AbsentModule", "Finder", "Row", "Section", "is_refused", "read"]

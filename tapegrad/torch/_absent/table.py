@@ -77,6 +77,18 @@ def one_of(value: Any, *allowed: Any) -> Any:
     return value
 
 
+def check(holds: Any, message: Any, kind: type[Exception] = RuntimeError) -> None:
+    """Raise an error of a kind where something does not hold."""
+    if not holds:
+        words = message() if callable(message) else message
+        raise kind(
+            "Expected cond to be True, but got False. (Could this error message be improved? If "
+            "so, please report an enhancement request to PyTorch.)"
+            if words is None
+            else words
+        )
+
+
 def scripted(function: Any) -> Any:
     """A function or module itself, said once."""
     say_once("torch.jit.script", "the model runs as it is.")
@@ -163,6 +175,7 @@ NAMES_IN_ANSWERS: dict[str, Any] = {
     "Operator": Operator,
     "SimpleNamespace": types.SimpleNamespace,
     "absent_dtype": absent_dtype,
+    "check": check,
     "counted": counted,
     "enum": enum,
     "layout": functools.cache(_dtypes.layout),
@@ -268,6 +281,23 @@ type(obj).__name__ in ("Storage", "UntypedStorage", "TypedStorage") | is_storage
 (true_fn if bool(pred) else false_fn)(*operands) | cond(pred,true_fn,false_fn,operands=())
     | The result of the one function or of the other: it runs at once.
     | torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.tensor(0.0),)) -> tensor(0.)
+check(cond, message) | _check(cond,message=None) | Raise RuntimeError where a condition is false.
+check(cond, message, error_type) | _check_with(error_type,cond,message)
+check(cond, message, IndexError) | _check_index(cond,message=None)
+check(cond, message, ValueError) | _check_value(cond,message=None)
+check(cond, message, TypeError) | _check_type(cond,message=None)
+check(cond, message, NotImplementedError) | _check_not_implemented(cond,message=None)
+check(bool(cond.all()), message) | _check_tensor_all(cond,message=None)
+check(bool(cond.all()), message, error_type) | _check_tensor_all_with(error_type,cond,message=None)
+check(i >= 0, message) | _check_is_size(i,message=None,*,max=None)
+check(condition, message, AssertionError) | _assert(condition,message)
+torch.cpu | get_device_module(device=None) | The module of the one device.
+    | torch.get_device_module() is torch.cpu -> True
+torch.distributions.Dirichlet(input).sample() | _sample_dirichlet(input,generator=None)
+torch.tensor(input.shape) | _shape_as_tensor(input)
+grad_output * output - output * (grad_output * output).sum(dim, keepdim=True)
+    | _softmax_backward_data(grad_output,output,dim,input_dtype)
+refused other devices have it | _scaled_mm _grouped_mm
 from .torch_version | TorchVersion
 from ._ops.object.memory | TypedStorage
 from ._ops.object.memory as Storage | UntypedStorage Storage
@@ -397,6 +427,9 @@ from . | OutOfMemoryError
     set_per_process_memory_fraction(fraction,device=None) make_graphed_callables
     Event Stream ExternalStream StreamContext CUDAGraph MemPool GreenContext graph cudart
     current_blas_handle get_sync_debug_mode set_sync_debug_mode graph_pool_handle
+raise TypeError(f"type torch.cuda.{{name}} not available. Torch not compiled with CUDA enabled.") |
+    FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor
+    LongTensor BoolTensor
 [cuda.amp] mixed precision, under an older name.
 from ._mixed_precision as cuda_autocast | autocast
 from ._mixed_precision as cuda_scaler | GradScaler
@@ -412,6 +445,8 @@ True | amp_definitely_not_available()
 [cuda.memory] there is no GPU whose memory is counted.
 from .cuda | empty_cache max_memory_allocated memory_allocated memory_reserved memory_stats
     memory_summary mem_get_info reset_peak_memory_stats
+None | _record_memory_history(enabled='all',**kwargs) _dump_snapshot(filename='')
+refused | _snapshot
 [cuda.nccl] there is no GPU to send tensors to.
 False | is_available(tensors)
 [cuda.nvtx] there is no GPU whose profiler is told.
@@ -504,8 +539,6 @@ False | is_in_onnx_export() is_onnxrt_backend_supported()
 None | enable_log() disable_log()
     register_custom_op_symbolic(symbolic_name,symbolic_fn,opset_version)
     unregister_custom_op_symbolic(symbolic_name,opset_version)
-Operator(name) | symbolic_opset9 symbolic_opset10 symbolic_opset11 symbolic_opset12
-    symbolic_opset13 symbolic_opset14 symbolic_opset15 symbolic_opset16
 Constant(name) | TrainingMode OperatorExportTypes
 type(name, (RuntimeError,), {{"__module__": "tapegrad.torch.onnx"}}) | OnnxExporterError
 refused use PyTorch for it, with the state_dict of this model | export dynamo_export
@@ -611,8 +644,6 @@ Block() | set_stance(stance='default',*args,**kwargs) | Context manager that cha
 from . | compile
 [_dynamo] nothing is compiled, a model runs as it is.
 False | is_compiling()
-SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False,
-    capture_scalar_outputs=False, capture_dynamic_output_shape_ops=False) | config
 from .compiler | allow_in_graph assume_constant_result disable list_backends substitute_in_graph
 lambda fn: fn | optimize(*args,**kwargs) | Decorator that returns the function itself.
 same(fn) | run(fn=None) disallow_in_graph(fn) forbid_in_graph(fn) nonstrict_trace(traceable_fn)
@@ -621,10 +652,26 @@ None | reset() graph_break(msg='') mark_dynamic(t,index,*args,**kwargs)
     mark_static(t,index=None) mark_static_address(t,guard=False) maybe_mark_dynamic(t,index)
 refused | export explain
 SimpleNamespace | OptimizedModule
+[_dynamo.config] settings of a compiler that is not there, which change nothing.
+False | suppress_errors verbose capture_scalar_outputs capture_dynamic_output_shape_ops
+    capture_func_transforms inline_inbuilt_nn_modules skip_fwd_side_effects_in_bwd_under_checkpoint
+True | assume_static_by_default optimize_ddp
+8 | cache_size_limit recompile_limit
+None | automatic_dynamic_shapes
+[_logging] nothing is compiled, nothing is logged.
+None | set_logs(**kwargs)
+[__future__] settings that change nothing.
+noted("swap", False) | get_swap_module_params_on_conversion()
+note("swap", value) | set_swap_module_params_on_conversion(value)
+noted("overwrite", False) | get_overwrite_module_params_on_conversion()
+note("overwrite", value) | set_overwrite_module_params_on_conversion(value)
+[_tensor_str] how tensors are printed, under the name of PyTorch's file.
+from ._ops.object.printing | printoptions set_printoptions
 [_dynamo.utils] nothing is compiled, a model runs as it is.
 False | is_compile_supported(device_type)
 [_inductor] nothing is compiled, a model runs as it is.
 SimpleNamespace() | config
+refused | aoti_load_package aoti_compile_and_package list_mode_options
 [export] models are not exported.
 refused | export save load Dim ExportedProgram
 [_subclasses] programs are run on numbers; `device="meta"` has shapes alone.
@@ -639,7 +686,7 @@ refused | PackageExporter PackageImporter
 lambda fn: fn | impl(*args,**kwargs) impl_abstract(*args,**kwargs) register_fake(*args,**kwargs)
     register_kernel(*args,**kwargs) | Decorator that returns the function itself.
 None | define(qualname,schema,**kwargs) register_autograd(op,backward,**kwargs)
-refused use a torch.autograd.Function | Library custom_op triton_op
+refused use a torch.autograd.Function | Library custom_op triton_op wrap_triton opcheck get_ctx
 [distributed] there is one process.
 False | is_available() is_initialized() is_torchelastic_launched() is_mpi_available()
     is_nccl_available() is_gloo_available()
@@ -650,7 +697,8 @@ SimpleNamespace(WORLD=None, NON_GROUP_MEMBER=None) | GroupMember group
     all_gather_object gather_object broadcast_object_list all_to_all all_gather_into_tensor
     reduce_scatter reduce_scatter_tensor send recv isend irecv new_group monitored_barrier
     destroy_process_group(group=None)
-refused run one process | init_process_group ProcessGroup Store TCPStore FileStore Work Backend
+refused run one process | init_process_group init_device_mesh get_default_backend_for_device
+    all_to_all_single get_process_group_ranks ProcessGroup Store TCPStore FileStore Work Backend
 [distributed.distributed_c10d] there is one process.
 from .distributed | ProcessGroup ReduceOp GroupMember get_rank get_world_size
 None | _get_default_group()
@@ -691,15 +739,18 @@ isinstance(inp, torch.Tensor) or hasattr(type(inp), "__torch_function__") | is_t
     | Whether an object is a tensor, or answers for one.
 public_api(*args, **kwargs) | handle_torch_function(public_api,relevant_args,*args,**kwargs)
     | The function's own result.
+refused | BaseTorchFunctionMode
 lambda fn: fn | wrap_torch_function(dispatcher) | Decorator that returns the function itself.
 [masked] masks are tensors beside others.
-refused | MaskedTensor masked_tensor as_masked_tensor
+refused | MaskedTensor masked_tensor as_masked_tensor sum prod amax amin argmax argmin mean median
+    norm var std softmax log_softmax softmin normalize logsumexp logaddexp cumsum cumprod
 False | is_masked_tensor(obj)
 [nested] tensors are dense.
 refused | nested_tensor as_nested_tensor nested_tensor_from_jagged to_padded_tensor narrow
 [sparse] tensors are dense.
 refused | addmm mm sum softmax log_softmax sampled_addmm spdiags to_sparse_semi_structured
-    SparseSemiStructuredTensor
+    SparseSemiStructuredTensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor
+    CharTensor ShortTensor IntTensor LongTensor
 [monitor] nothing is recorded.
 refused | Event Stat
 [quantization] tensors are not quantized.
@@ -728,6 +779,9 @@ typing.Any | MAP_LOCATION FILE_LIKE
 [+distributions.utils] parts that classes outside use.
 torch.randn(shape, dtype=dtype, device=device) | _standard_normal(shape,dtype,device)
 value if dim == 0 else value.flatten(-dim).sum(-1) | _sum_rightmost(value,dim)
+[+utils.benchmark] random arguments and counts of instructions.
+refused | Fuzzer FuzzedParameter FuzzedTensor ParameterAlias CallgrindStats FunctionCounts Language
+[utils.deterministic] memory is filled as NumPy does it.
 [utils.hooks] what registering a hook returns.
 from ._graph.hooks as Handle | RemovableHandle
 f | unserializable_hook(f) | The hook itself. | torch.utils.hooks.unserializable_hook(abs)(-1) -> 1
@@ -779,6 +833,8 @@ from . | Generator Size device dtype layout memory_format Stream Event Future Va
     DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet ScriptModule
     ScriptFunction OutOfMemoryError FunctionSchema parse_schema AliasDb is_autocast_enabled
 from . as Tensor | TensorBase _TensorBase
+from .linalg as LinAlgError | _LinAlgError
+torch.device("cpu") | _get_accelerator(check=None)
 False | has_cuda _has_cuda has_mkldnn has_cudnn _is_tracing() _has_torch_function(args)
     _has_torch_function_unary(x) _is_xnnpack_enabled() _cuda_isInBadFork() _get_cudnn_enabled()
     _get_nested_int()
@@ -927,6 +983,7 @@ from .nn.normalization.modules | _InstanceNorm
 from .nn.module.lazy | LazyModuleMixin
 [nn.modules.linear] names that PyTorch has in this file.
 from .nn | Bilinear Identity LazyLinear Linear
+from .nn as Linear | NonDynamicallyQuantizableLinear
 [nn.modules.loss] names that PyTorch has in this file.
 from .nn | BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss
     GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss
@@ -935,6 +992,8 @@ from .nn | BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLos
 from .nn.loss.modules | _Loss _WeightedLoss
 [nn.modules.module] names that PyTorch has in this file.
 from .nn | Module
+from .nn.module.state as IncompatibleKeys | _IncompatibleKeys
+from .nn.module.state as EXTRA | _EXTRA_STATE_KEY_SUFFIX
 from .nn.module.global_hooks | register_module_backward_hook
     register_module_buffer_registration_hook register_module_forward_hook
     register_module_forward_pre_hook register_module_full_backward_hook
@@ -977,6 +1036,14 @@ from .utils.data | BatchSampler RandomSampler Sampler SequentialSampler SubsetRa
     WeightedRandomSampler
 [+nn] there is one process, whose batch norms see all examples.
 refused use torch.nn.BatchNorm2d: there is one process | SyncBatchNorm
+[nn.backends] names of PyTorch's first versions.
+[nn.backends.thnn] names of PyTorch's first versions.
+[+testing] older names.
+torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan,
+    check_dtype=False, msg=msg or None)
+    | assert_allclose(actual,expected,rtol=None,atol=None,equal_nan=True,msg='')
+    | Raise AssertionError where two tensors differ, whatever their dtypes.
+    | torch.testing.assert_allclose(torch.ones(2), torch.ones(2))
 [+nn.utils] layers are computed one after the other.
 refused multiply the weights of the layer by those of the batch norm | fuse_conv_bn_eval
     fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights

@@ -1446,7 +1446,7 @@ class Tensor:
         """The elements in order along a dimension, and where they were: (values, indices)."""
     def sparse_dim(self) -> _int:
         """Return 0: this tensor is dense, and on the CPU."""
-    def split(self, split_size_or_sections: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
         """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
     def split_with_sizes(self, split_sizes: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
         """Parts along a dimension, of these sizes."""
@@ -1751,7 +1751,11 @@ class Tensor:
         """The same memory in another shape, or read as another dtype; never a copy."""
     def view_as(self, other: Tensor) -> Tensor:
         """`self.view(other.size())`."""
-    volatile: _bool
+    @property
+    def volatile(self) -> _bool:
+        """Return False: `with torch.no_grad():` is its new name."""
+    @volatile.setter
+    def volatile(self, value: _bool) -> None: ...
     def vsplit(
         self,
         indices_or_sections: _int | Sequence[_int] | Tensor | None = None,

@@ -32,12 +32,4 @@ def register_custom_op_symbolic(
     symbolic_name: Any, symbolic_fn: Any, opset_version: Any
 ) -> None: ...
 def select_model_mode_for_export(*args: Any, **kwargs: Any) -> NoReturn: ...
-symbolic_opset10: Any
-symbolic_opset11: Any
-symbolic_opset12: Any
-symbolic_opset13: Any
-symbolic_opset14: Any
-symbolic_opset15: Any
-symbolic_opset16: Any
-symbolic_opset9: Any
 def unregister_custom_op_symbolic(symbolic_name: Any, opset_version: Any) -> None: ...

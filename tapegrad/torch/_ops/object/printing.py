@@ -5,11 +5,12 @@ Knows PyTorch's rules of width, scientific notation and summaries. Must not know
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced, is_mapped, printed
 from tapegrad.torch import _dtypes
@@ -71,6 +72,31 @@ def set_printoptions(
     }
     OPTIONS.update({word: value for word, value in given.items() if value is not None})
     OPTIONS["sci_mode"] = sci_mode
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Print tensors in a way within a block, of which `set_printoptions` has the words.
+
+    Parameters
+    ----------
+    **options : object
+        What `set_printoptions` takes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch._tensor_str.printoptions(precision=2):
+    ...     print(torch.tensor(1 / 3))
+    tensor(0.33)
+    """
+    known = {**OPTIONS}
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        OPTIONS.clear()
+        OPTIONS.update(known)
 
 
 # Numbers for which plain notation would lose digits or waste columns.
@@ -256,4 +282,4 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
-__all__ = ["repr_of", "set_printoptions"]
+__all__ = ["printoptions", "repr_of", "set_printoptions"]

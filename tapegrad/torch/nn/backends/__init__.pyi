@@ -1,0 +1,9 @@
+"""`torch.nn.backends`: names of PyTorch's first versions.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from tapegrad.torch.nn.backends import thnn as thnn

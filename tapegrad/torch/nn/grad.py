@@ -1,0 +1,130 @@
+"""`torch.nn.grad`: the gradients of convolutions, as functions.
+
+Knows that they are the transposes of linear maps. Must not know how convolutions are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch._graph.modes import enable_grad, is_grad_enabled
+from tapegrad.torch._ops.create.creation import zeros
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.autograd._passes import grad
+from tapegrad.torch.nn import functional
+
+Settings = int | tuple[int, ...]
+
+_DOCUMENT = """The gradient of `torch.nn.functional.conv{dims}d` by its {of}.
+
+    Parameters
+    ----------
+    {first}
+    {second}
+    grad_output : Tensor
+        The gradient of the result, of its shape.
+    stride, padding, dilation : int or tuple of ints
+        As of the convolution: 1, 0 and 1 by default.
+    groups : int, default 1
+        The number of blocks of channels.
+
+    Returns
+    -------
+    Tensor
+        The gradient, which can be differentiated by both tensors.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> {example}
+    """
+_SIZE = "{of}_size : sequence of ints\n        The shape of the {of}."
+_TENSOR = "{of} : Tensor\n        The {of} of the convolution."
+
+
+def _transposed(convolve: Callable[[Tensor], Tensor], at: Tensor, grad_output: Tensor) -> Tensor:
+    """The transpose of a linear map, of tensors of the shape of `at`."""
+    further = is_grad_enabled()
+    with enable_grad():
+        out = convolve(at.requires_grad_())
+        (found,) = grad(out, at, grad_output, create_graph=further)
+    return found
+
+
+def _of_input(dims: int) -> Callable[..., Tensor]:
+    convolve = getattr(functional, f"conv{dims}d")
+
+    def conv_input(
+        input_size: Any,
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Settings = 1,
+        padding: Settings = 0,
+        dilation: Settings = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        settings = stride, padding, dilation, groups
+        at = zeros(input_size, dtype=weight.dtype)
+        return _transposed(lambda x: convolve(x, weight, None, *settings), at, grad_output)
+
+    first, second = _SIZE.format(of="input"), _TENSOR.format(of="weight")
+    ones = ", ".join("1" * dims)
+    sizes = ", ".join("3" * dims)
+    example = (
+        f"torch.nn.grad.conv{dims}d_input((1, 1, {sizes}), torch.ones(1, 1, {ones}), "
+        f"torch.ones(1, 1, {sizes})).shape\n    torch.Size([1, 1, {sizes}])"
+    )
+    return _named(conv_input, dims, "input", first, second, example)
+
+
+def _of_weight(dims: int) -> Callable[..., Tensor]:
+    convolve = getattr(functional, f"conv{dims}d")
+
+    def conv_weight(
+        input: Tensor,
+        weight_size: Any,
+        grad_output: Tensor,
+        stride: Settings = 1,
+        padding: Settings = 0,
+        dilation: Settings = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        settings = stride, padding, dilation, groups
+        at = zeros(weight_size, dtype=input.dtype)
+        return _transposed(lambda w: convolve(input, w, None, *settings), at, grad_output)
+
+    first, second = _TENSOR.format(of="input"), _SIZE.format(of="weight")
+    ones = ", ".join("1" * dims)
+    sizes = ", ".join("3" * dims)
+    example = (
+        f"torch.nn.grad.conv{dims}d_weight(torch.ones(1, 1, {sizes}), (1, 1, {ones}), "
+        f"torch.ones(1, 1, {sizes})).shape\n    torch.Size([1, 1, {ones}])"
+    )
+    return _named(conv_weight, dims, "weight", first, second, example)
+
+
+def _named(
+    call: Callable[..., Tensor], dims: int, of: str, first: str, second: str, example: str
+) -> Callable[..., Tensor]:
+    call.__name__ = call.__qualname__ = f"conv{dims}d_{of}"
+    call.__doc__ = _DOCUMENT.format(dims=dims, of=of, first=first, second=second, example=example)
+    return call
+
+
+conv1d_input, conv2d_input, conv3d_input = map(_of_input, (1, 2, 3))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, (1, 2, 3))
+
+__all__ = [
+    "conv1d_input",
+    "conv1d_weight",
+    "conv2d_input",
+    "conv2d_weight",
+    "conv3d_input",
+    "conv3d_weight",
+]

@@ -391,7 +391,6 @@ def is_storage(obj: Any) -> Any: ...
 def is_vulkan_available() -> _bool: ...
 def is_warn_always_enabled() -> Any: ...
 jagged: Any
-def lobpcg(*args: Any, **kwargs: Any) -> NoReturn: ...
 def merge_type_from_type_comment(*args: Any, **kwargs: Any) -> NoReturn: ...
 def miopen_batch_norm(*args: Any, **kwargs: Any) -> NoReturn: ...
 def miopen_convolution(*args: Any, **kwargs: Any) -> NoReturn: ...
@@ -1798,6 +1797,23 @@ def load(
     **pickle_load_args: Any,
 ) -> Any:
     """Load a file that `save` wrote, or PyTorch."""
+def lobpcg(
+    A: Tensor,
+    k: _int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: _int | None = None,
+    iK: Tensor | None = None,
+    niter: _int | None = None,
+    tol: _float | None = None,
+    largest: _bool | None = None,
+    method: _str | None = None,
+    tracker: None = None,
+    ortho_iparams: dict[_str, _int] | None = None,
+    ortho_fparams: dict[_str, _float] | None = None,
+    ortho_bparams: dict[_str, _bool] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The largest or smallest eigenvalues of a symmetric matrix, and their eigenvectors."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of each element."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:

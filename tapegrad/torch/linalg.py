@@ -38,6 +38,7 @@ from tapegrad.torch._ops.linalg.products import matmul
 from tapegrad.torch._ops.linalg.triangular_factors import lu_of, order_of, packed
 from tapegrad.torch._ops.reduce.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from tapegrad.torch._rules.matrix_exponential import exponential
+from tapegrad.torch._tensor.tensor import Tensor
 
 Operation = Callable[..., Any]
 
@@ -1143,6 +1144,105 @@ def vander(x: Value, *, N: int | None = None) -> Value:
     """
     count = x.shape[-1] if N is None else N
     return np.expand_dims(x, -1) ** np.arange(count).astype(x.dtype)
+
+
+# --- Under a name of `torch` ----------------------------------------------------------------------
+
+
+@register(method=False)
+def lobpcg(
+    A: Tensor,
+    k: int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: int | None = None,
+    iK: Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: None = None,
+    ortho_iparams: dict[str, int] | None = None,
+    ortho_fparams: dict[str, float] | None = None,
+    ortho_bparams: dict[str, bool] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The largest or smallest eigenvalues of a symmetric matrix, and their eigenvectors.
+
+    Tensors are dense, so that all are computed at once, by `eigh`: to rounding, where PyTorch
+    iterates until `tol` or `niter`. The result is differentiated by A and by B.
+
+    Parameters
+    ----------
+    A : Tensor
+        Symmetric matrices (..., m, m): of others, the symmetric part counts.
+    k : int, optional
+        How many; as many as X has columns unless given, else one.
+    B : Tensor, optional
+        Symmetric positive definite matrices (..., m, m): A x = e B x is solved.
+    X : Tensor, optional
+        Approximate eigenvectors (..., m, n), of which the number alone counts.
+    n : int, optional
+        How many of them there are; k unless given.
+    iK : Tensor, optional
+        Ignored: what preconditions the iteration.
+    niter : int, optional
+        Ignored: how many iterations there may be.
+    tol : float, optional
+        Ignored: the residual at which the iteration ends.
+    largest : bool, default True
+        The largest eigenvalues, in descending order; or the smallest, ascending.
+    method : str, optional
+        Ignored: "basic" or "ortho", how the iteration makes its vectors orthogonal.
+    tracker : callable, optional
+        None: there is no iteration to follow.
+    ortho_iparams : dict, optional
+        Ignored, as are `ortho_fparams` and `ortho_bparams`: settings of the iteration.
+
+    Returns
+    -------
+    tuple of Tensors
+        The eigenvalues (..., k), and the eigenvectors (..., m, k), orthonormal with B between.
+
+    Raises
+    ------
+    AssertionError
+        For matrices that are not square or of unlike shapes.
+    ValueError
+        If 3 k is larger than m.
+    NotImplementedError
+        If `tracker` is given.
+
+    >>> values, vectors = torch.lobpcg(torch.diag(torch.arange(1.0, 7.0)), k=2)
+    >>> values
+    tensor([6., 5.])
+    """
+    assert A.shape[-2] == A.shape[-1], f"A must be square, got shape {A.shape}"
+    assert B is None or A.shape == B.shape, (
+        f"A and B must have same shape, got {A.shape} vs {None if B is None else B.shape}"
+    )
+    if tracker is not None:
+        raise NotImplementedError(
+            "torch.lobpcg: expected tracker=None, got a function: nothing is iterated that it "
+            "could follow."
+        )
+    k = (1 if X is None else X.shape[-1]) if k is None else k
+    m, n = A.shape[-1], (k if X is None else X.shape[-1]) if n is None else n
+    if m < 3 * n:
+        raise ValueError(
+            f"LOBPCG algorithm is not applicable when the number of A rows (={m}) is smaller "
+            f"than 3 x the number of requested eigenpairs (={n})"
+        )
+    matrix, half = (A + A.mT) / 2, None
+    if B is not None:
+        half = cholesky((B + B.mT) / 2)
+        left = solve_triangular(half, matrix, upper=False)
+        matrix = solve_triangular(half, left.mT, upper=False)
+    values, vectors = eigh(matrix)
+    if half is not None:
+        vectors = solve_triangular(half.mT, vectors, upper=True)
+    if largest is None or largest:
+        return values[..., m - k :].flip(-1), vectors[..., m - k :].flip(-1)
+    return values[..., :k], vectors[..., :k]
 
 
 __all__ = [

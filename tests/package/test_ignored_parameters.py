@@ -45,6 +45,9 @@ NO_EFFECT = {
 
 # Single functions: the reason, and the parameters.
 SINGLE = {
+    "settings of an iteration, where the result is computed at once": """
+        lobpcg.iK lobpcg.niter lobpcg.tol lobpcg.method lobpcg.ortho_iparams lobpcg.ortho_fparams
+        lobpcg.ortho_bparams""",
     "mixed precision changes nothing here, and says so once": """
         autocast.__init__.cache_enabled GradScaler.__init__.device GradScaler.__init__.init_scale
         GradScaler.__init__.growth_factor GradScaler.__init__.backoff_factor

@@ -174,3 +174,39 @@ def test_factors_without_swaps_are_no_numbers_where_there_are_none():
 def test_a_singular_matrix_is_an_error_of_this_namespace():
     with pytest.raises(torch.linalg.LinAlgError, match="singular"):
         torch.linalg.inv_ex(torch.zeros(2, 2), check_errors=True)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("general", [False, True])
+def test_lobpcg_solves_symmetric_problems(largest, general):
+    a, b = torch.randn(2, 6, 6, dtype=torch.float64)
+    a.requires_grad_()
+    b = (b @ b.mT + 7 * torch.eye(6, dtype=torch.float64)).requires_grad_() if general else None
+    given = [a] if b is None else [a, b]
+    values, vectors = torch.lobpcg(a, 2, b, largest=largest)
+    whole = torch.eye(6, dtype=torch.float64) if b is None else b
+    symmetric = (a + a.mT) / 2
+    assert torch.allclose(symmetric @ vectors, whole @ vectors * values[..., None, :])
+    assert torch.allclose(vectors.mT @ whole @ vectors, torch.eye(2, dtype=torch.float64))
+    every = torch.linalg.eigvals(torch.linalg.solve(whole, symmetric)).real.sort().values
+    assert torch.allclose(values, every[..., -2:].flip(-1) if largest else every[..., :2])
+
+    def call(*given):
+        values, vectors = torch.lobpcg(*given[:1], 2, *given[1:], largest=largest)
+        return values, vectors**2  # whose sign is free
+
+    assert torch.autograd.gradcheck(call, given)
+    if not general:
+        assert torch.autograd.gradgradcheck(call, given)
+
+
+def test_lobpcg_says_what_it_expected():
+    with pytest.raises(ValueError, match=r"A rows \(=5\) is smaller than 3 x"):
+        torch.lobpcg(torch.eye(5), k=2)
+    with pytest.raises(AssertionError, match="must be square"):
+        torch.lobpcg(torch.ones(6, 5))
+    with pytest.raises(AssertionError, match="must have same shape"):
+        torch.lobpcg(torch.eye(6), B=torch.eye(5))
+    with pytest.raises(NotImplementedError, match="tracker"):
+        torch.lobpcg(torch.eye(6), tracker=print)
+    assert torch.lobpcg(torch.eye(9), X=torch.ones(9, 2))[0].tolist() == [1.0, 1.0]

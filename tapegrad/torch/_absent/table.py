@@ -345,7 +345,7 @@ refused nothing is compiled, a program runs as it is | import_ir_module
 Operator(name) | DispatchKey
 frozenset((key,)) | DispatchKeySet(key) | A set of one key.
     | len(torch.DispatchKeySet(torch.DispatchKey.CPU)) -> 1
-refused it is not here yet | from_file get_file_path hash_tensor lobpcg native_norm
+refused it is not here yet | from_file get_file_path hash_tensor native_norm
     thread_safe_generator
 refused untyped storages and those of tensors are there | BFloat16Storage BoolStorage ByteStorage
     CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage HalfStorage

@@ -288,8 +288,8 @@ class Strided(Path):
     ) -> None:
         """strides and offset count elements; the offset is from the start of the memory."""
         memory = flat_memory(value)
-        own = [step // value.itemsize for step in value.strides]
-        self.geometry = value.shape, own, shape, strides, offset if all(shape) else 0
+        own = tuple([step // value.itemsize for step in value.strides])
+        self.geometry = value.shape, own, shape, tuple(strides), offset if all(shape) else 0
         self.memory = memory.size, offset_of(value, memory)
 
     def __call__(self, base: Value) -> Value:
@@ -306,19 +306,40 @@ class Strided(Path):
         """The number within the array of each element; RuntimeError for one beyond it."""
         shape, own, wanted, strides, offset = self.geometry
         size, start = self.memory
-        numbers = np.full(size, -1)
-        _in_flat(numbers, shape, own, start)[...] = np.arange(math.prod(shape)).reshape(shape)
-        places = _in_flat(numbers, wanted, strides, offset).copy()
-        if (places < 0).any():
-            raise RuntimeError(
-                "as_strided: expected a view of elements of the tensor itself where it requires "
-                "grad, got one that reaches beyond it. Use detach() for one without gradient."
-            )
-        return places
+        if size > _SMALL:
+            return _places_of(shape, own, wanted, strides, offset, size, start)
+        return _known_places(shape, own, wanted, strides, offset, size, start)
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
         index = np.unravel_index(self._places(), value.shape)
         return READ, None, spec_of(value), index, node, None
+
+
+_SMALL = 1 << 12  # elements of memory, of which the places are remembered
+
+
+def _places_of(
+    shape: tuple[int, ...],
+    own: tuple[int, ...],
+    wanted: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    size: int,
+    start: int,
+) -> Value:
+    numbers = np.full(size, -1)
+    _in_flat(numbers, shape, own, start)[...] = np.arange(math.prod(shape)).reshape(shape)
+    places = _in_flat(numbers, wanted, strides, offset).copy()
+    if (places < 0).any():
+        raise RuntimeError(
+            "as_strided: expected a view of elements of the tensor itself where it requires "
+            "grad, got one that reaches beyond it. Use detach() for one without gradient."
+        )
+    places.flags.writeable = False
+    return places
+
+
+_known_places = functools.lru_cache(256)(_places_of)
 
 
 def flat_memory(value: Value) -> Value:

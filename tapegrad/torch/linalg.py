@@ -1146,7 +1146,7 @@ def vander(x: Value, *, N: int | None = None) -> Value:
     return np.expand_dims(x, -1) ** np.arange(count).astype(x.dtype)
 
 
-# --- Under a name of `torch` ----------------------------------------------------------------------
+# --- Under a name of `torch` --------------------------------------------------------------------
 
 
 @register(method=False)

@@ -71,6 +71,7 @@ WORDS = {
     "torch.random": "the generator",
     "torch.linalg": "linear algebra",
     "torch.fft": "Fourier transforms",
+    "torch.signal": "windows",
     "torch.special": "special functions",
     "torch.func": "transforms of tensors",
     "torch.autograd": "backward, Function",

@@ -25,6 +25,7 @@ from tapegrad.torch import optim as optim
 from tapegrad.torch import profiler as profiler
 from tapegrad.torch import return_types as return_types
 from tapegrad.torch import serialization as serialization
+from tapegrad.torch import signal as signal
 from tapegrad.torch import special as special
 from tapegrad.torch import testing as testing
 from tapegrad.torch import types as types

@@ -69,6 +69,7 @@ TOWER = (
     "torch.random",
     "torch.linalg",
     "torch.fft",
+    "torch.signal",
     "torch.special",
     "torch.func",
     "torch.autograd",

@@ -236,7 +236,8 @@ utils.serialization: config
 
 def refused() -> dict[str, str]:
     """The modules, and why none of their names does anything."""
-    why, found = "", {}
+    why = ""
+    found: dict[str, str] = {}
     for line in PACKAGES.replace("\n    ", " ").splitlines():
         if line.startswith("["):
             why = line[1:-1]

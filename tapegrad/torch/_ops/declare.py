@@ -265,7 +265,7 @@ def private(
 
 _SAID: list[str] = []  # PyTorch warns of one deprecated overload, the first that is called
 # Where numbers stand: `torch.addmm(beta, input, alpha, x, y)`, `input.addmm(beta, alpha, x, y)`.
-_PLACES = {1: [(1,)], 2: [(1,), (0,), (1, 2), (0, 2)]}
+_PLACES: dict[int, list[tuple[int, ...]]] = {1: [(1,)], 2: [(1,), (0,), (1, 2), (0, 2)]}
 
 
 def with_numbers_first(compute: Function, words: list[str]) -> Function:

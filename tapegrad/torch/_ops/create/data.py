@@ -67,7 +67,7 @@ def tensor(
     return leaf_of(value, requires_grad, "tensor")
 
 
-def leaf_of(value: Value, requires_grad: bool | None, word: str) -> Tensor:
+def leaf_of(value: Value, requires_grad: Any, word: str) -> Tensor:
     """A new tensor that requires grad or not; RuntimeError where its dtype cannot.
 
     word: the function that makes it, which its TypeError for what is no bool names.

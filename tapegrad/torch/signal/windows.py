@@ -1,0 +1,532 @@
+"""`torch.signal.windows`: weights that fall off at both ends, for spectra.
+
+Knows their formulas. Must not know how tensors are computed with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch import _dtypes
+from tapegrad.torch._ops.create.creation import finish, numpy_dtype
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Device, DType
+
+
+def _window(
+    name: str, M: int, dtype: DType, device: Device, requires_grad: bool, layout: Any, shape: Any
+) -> Tensor:
+    _dtypes.require_strided(name, layout)
+    given = numpy_dtype(name, dtype) or _dtypes.default_float()
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    if not _dtypes.of_numpy(given).is_floating_point:
+        raise ValueError(f"{name} expects floating point dtypes, got: {_dtypes.of_numpy(given)}")
+    value = shape(np.arange(M, dtype=np.float64)) if M > 1 else np.ones(M)
+    return finish(value.astype(given), name, device=device, requires_grad=requires_grad)
+
+
+def _cosines(factors: Iterable[float], M: int, sym: bool) -> Callable[[Value], Value]:
+    turn = 2 * math.pi / (M - sym or 1)
+    terms = [*enumerate(map(float, factors))]
+    return lambda k: sum((-1) ** i * a * np.cos(i * turn * k) for i, a in terms)  # type: ignore[return-value]
+
+
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A triangle, 0 at both ends.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    width = M - sym or 1
+    shape = lambda k: 1 - np.abs(2 * k / width - 1)  # noqa: E731
+    return _window("bartlett", M, dtype, device, requires_grad, layout, shape)
+
+
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Three cosines: 0.42 - 0.5 cos(x) + 0.08 cos(2 x).
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.blackman(5).shape
+    torch.Size([5])
+    """
+    shape = _cosines((0.42, 0.5, 0.08), M, sym)
+    return _window("blackman", M, dtype, device, requires_grad, layout, shape)
+
+
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Half of a wave of the sine.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.cosine(2)
+    tensor([0.7071, 0.7071])
+    """
+    turn = math.pi / (M + (not sym) or 1)
+    shape = lambda k: np.sin(turn * (k + 0.5))  # noqa: E731
+    return _window("cosine", M, dtype, device, requires_grad, layout, shape)
+
+
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An exponential that falls off from a center.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    center : float, optional
+        Where the weight is 1: the middle; another one of periodic windows alone.
+    tau : float, default 1.0
+        How far from it the weight is 1 / e.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats, no positive `tau`, and a
+        `center` of a symmetric window.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+    middle = (M - sym) / 2 if center is None else center
+    shape = lambda k: np.exp(-np.abs(k - middle) / tau)  # noqa: E731
+    return _window("exponential", M, dtype, device, requires_grad, layout, shape)
+
+
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The density of a normal distribution, 1 in the middle.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    std : float, default 1.0
+        The standard deviation.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats, and no positive `std`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    middle = (M - sym) / 2
+    shape = lambda k: np.exp(-(((k - middle) / std) ** 2) / 2)  # noqa: E731
+    return _window("gaussian", M, dtype, device, requires_grad, layout, shape)
+
+
+def general_cosine(
+    M: int,
+    *,
+    a: Iterable[float],
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Cosines with factors: a[0] - a[1] cos(x) + a[2] cos(2 x) - ...
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    a : iterable of floats
+        The factors.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats, and no factors.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
+    tensor([0., 1., 0.])
+    """
+    factors = [*a]
+    if not factors:
+        raise ValueError("Coefficients cannot be empty")
+    shape = _cosines(factors, M, sym)
+    return _window("general_cosine", M, dtype, device, requires_grad, layout, shape)
+
+
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One cosine: alpha - (1 - alpha) cos(x).
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    alpha : float, default 0.54
+        The factor.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.general_hamming(3, alpha=0.5)
+    tensor([0., 1., 0.])
+    """
+    shape = _cosines((alpha, 1 - alpha), M, sym)
+    return _window("general_hamming", M, dtype, device, requires_grad, layout, shape)
+
+
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One cosine: 0.54 - 0.46 cos(x).
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
+    shape = _cosines((0.54, 0.46), M, sym)
+    return _window("hamming", M, dtype, device, requires_grad, layout, shape)
+
+
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One cosine: (1 - cos(x)) / 2.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.hann(3)
+    tensor([0., 1., 0.])
+    """
+    shape = _cosines((0.5, 0.5), M, sym)
+    return _window("hann", M, dtype, device, requires_grad, layout, shape)
+
+
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A Bessel function of a half circle, with nearly all of its energy in the main lobe.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    beta : float, default 12.0
+        How narrow it is.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats, and a negative
+        `beta`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.kaiser(5).shape
+    torch.Size([5])
+    """
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    width = M - sym or 1
+
+    def shape(k: Value) -> Value:
+        height = np.sqrt(np.maximum(1 - (2 * k / width - 1) ** 2, 0))
+        return np.asarray(np.i0(beta * height) / np.i0(beta))
+
+    return _window("kaiser", M, dtype, device, requires_grad, layout, shape)
+
+
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: DType = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Four cosines, whose side lobes are low.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    sym : bool, default True
+        Symmetric, as filters want it; otherwise periodic, as spectra do.
+    dtype : dtype, optional
+        A dtype of floats; the default one unless given.
+
+    Returns
+    -------
+    Tensor
+        A vector (M).
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is none of floats.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.signal.windows.nuttall(5).shape
+    torch.Size([5])
+    """
+    shape = _cosines((0.3635819, 0.4891775, 0.1365995, 0.0106411), M, sym)
+    return _window("nuttall", M, dtype, device, requires_grad, layout, shape)
+
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]

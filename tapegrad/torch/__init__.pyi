@@ -1809,7 +1809,7 @@ def lobpcg(
     tol: _float | None = None,
     largest: _bool | None = None,
     method: _str | None = None,
-    tracker: None = None,
+    tracker: Callable[..., Any] | None = None,
     ortho_iparams: dict[_str, _int] | None = None,
     ortho_fparams: dict[_str, _float] | None = None,
     ortho_bparams: dict[_str, _bool] | None = None,

@@ -1217,9 +1217,8 @@ def lobpcg(
     tensor([6., 5.])
     """
     assert A.shape[-2] == A.shape[-1], f"A must be square, got shape {A.shape}"
-    assert B is None or A.shape == B.shape, (
-        f"A and B must have same shape, got {A.shape} vs {None if B is None else B.shape}"
-    )
+    if B is not None:
+        assert A.shape == B.shape, f"A and B must have same shape, got {A.shape} vs {B.shape}"
     if tracker is not None:
         raise NotImplementedError(
             "torch.lobpcg: expected tracker=None, got a function: nothing is iterated that it "

@@ -34,7 +34,7 @@ def _window(
 def _cosines(factors: Iterable[float], M: int, sym: bool) -> Callable[[Value], Value]:
     turn = 2 * math.pi / (M - sym or 1)
     terms = [*enumerate(map(float, factors))]
-    return lambda k: sum((-1) ** i * a * np.cos(i * turn * k) for i, a in terms)  # type: ignore[return-value]
+    return lambda k: sum((-1) ** i * a * np.cos(i * turn * k) for i, a in terms)
 
 
 def bartlett(

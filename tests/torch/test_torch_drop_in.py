@@ -720,3 +720,18 @@ def test_the_method_split_has_its_own_keyword():
         [0],
         [1, 2],
     ]
+
+
+def test_an_optimizer_around_another_may_leave_out_the_initialisation():
+    class Around(torch.optim.Optimizer):
+        def __init__(self, optimizer):
+            self.optimizer, self.param_groups = optimizer, optimizer.param_groups
+
+        def step(self, closure=None):
+            return self.optimizer.step(closure)
+
+    weight = nn.Parameter(torch.ones(1))
+    around = Around(torch.optim.SGD([weight], lr=0.5))
+    weight.sum().backward()
+    around.step()
+    assert weight.item() == 0.5

@@ -410,6 +410,8 @@ def with_hooks(step: Function) -> Function:
     @functools.wraps(step)
     def hooked(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            return step(*args, **kwargs)  # of a class that leaves out Optimizer.__init__
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         for hook in (*_BEFORE_ALL.values(), *before.values()):
             returned = hook(self, args, kwargs)

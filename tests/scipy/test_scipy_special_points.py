@@ -385,3 +385,15 @@ def test_a_narrow_integrand_and_an_unstable_recurrence_are_not_wrong(ufunc, args
     assert len(told) == (ufunc is not sp.hyperu)
     assert np.isnan(found) == (ufunc is not sp.hyperu or np.isnan(ufunc(*args)))
     assert np.isnan(found) or np.isclose(found, expected, rtol=1e-9)
+
+
+def test_a_density_of_beta_variables_has_a_series_beside_a_kink():
+    """As the p-values of tests that compare deviations from a median, which is one of them."""
+    x, by = np.array([1.0, 0.5, -1.0]), np.array([0.3, 0.5, -0.2])
+
+    def p(t):
+        z = np.abs(x + by * t - (x + by * t)[1])
+        return sp.fdtrc(1.0, 15.0, (np.mean(z) - 1) ** 2 / np.var(z))
+
+    second = (grad(p)(1e-4) - grad(p)(-1e-4)) / 2e-4
+    np.testing.assert_allclose(grad(grad(p))(0.0), second, rtol=1e-6)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import untraced
+from tapegrad._core.values import any_true, untraced
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.special._digamma import digamma_step, polygamma
 from tapegrad.scipy.special._incomplete_gamma import log1p_less, stirling_error
@@ -74,9 +74,12 @@ def beta_density(*_none: int) -> tuple[Function, tuple[Any, ...]]:
 def _pull(out: Value, a: Value, b: Value, x: Value, y: Value) -> Value:
     """The density times (a - 1) / x; where x is 0, by the density of shape a - 1."""
     zero, steep = untraced(x) == 0, untraced(a) > 1
+    inside = out * ((a - 1) / np.where(zero, 1.0, x))
+    if not any_true(zero):
+        return inside
     lower = (a + b - 1) * beta_density()(np.where(steep, a - 1, 1.0), b, x, y)
     at_zero = np.where(steep, lower, np.where(untraced(a) == 1, 0.0, -np.inf))
-    return np.where(zero, at_zero, out * ((a - 1) / np.where(zero, 1.0, x)))
+    return np.where(zero, at_zero, inside)
 
 
 def density(a: Value, b: Value, x: Value, y: Value) -> Value:

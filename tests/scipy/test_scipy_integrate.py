@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import inspect
 import math
 import warnings
 
@@ -707,6 +708,16 @@ if hasattr(S, "tanhsinh"):
     MORE_INTEGRALS["nsum"] = lambda x: np.sum(
         T.nsum(lambda t, a: x[1] / t ** (a + 1), 1, np.inf, args=(x + 1,)).sum
     )
+    if "kwargs" in inspect.signature(S.tanhsinh).parameters:
+        MORE_INTEGRALS["tanhsinh of keywords"] = lambda x: np.sum(
+            T.tanhsinh(
+                lambda t, a, *, c: np.exp(-a * t) * c,
+                x[2],
+                x[3] + 1,
+                args=x * 1.0,
+                kwargs={"c": x[1] * x},
+            ).integral
+        )
 
 
 def _halton():

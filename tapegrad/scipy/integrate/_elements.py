@@ -119,10 +119,14 @@ general(_value, jvp=_value_jvp, vjp=_value_vjp, name="scipy.integrate.tanhsinh")
 def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any) -> Any:
     """The result of `tanhsinh` or `nsum`, with its value traced where something is."""
     args = args if isinstance(args, tuple) else (args,)
+    named = options.get("kwargs") or {}
     hoisted = Hoisted(f)
-    given = [a, b, *map(lift, args), *hoisted.values]
-    if innermost(given) is None:
+    if innermost([a, b, *map(lift, (*args, *named.values())), *hoisted.values]) is None:
         return getattr(scipy.integrate, name)(f, a, b, args=args, **options)
+    if named:
+        options = {key: value for key, value in options.items() if key != "kwargs"}
+        hoisted, args = Hoisted(_by_place(f, tuple(named))), (*args, *named.values())
+    given = [a, b, *map(lift, args), *hoisted.values]
     whole = f"scipy.integrate.{name}"
     if options.get("log") or options.get("preserve_shape"):
         raise InputError(message(whole, "neither log nor preserve_shape", f"{options}", ""))
@@ -137,6 +141,16 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
     found = call.computed(hoisted.filled(held), plain_a, plain_b, plain_args)
     found[call.key] = _value(*given, call=call)
     return found
+
+
+def _by_place(f: Function, names: tuple[str, ...]) -> Function:
+    """A function that takes its arguments of these names as its last ones."""
+
+    def call(x: Any, *args: Any) -> Any:
+        first = len(args) - len(names)
+        return f(x, *args[:first], **dict(zip(names, args[first:], strict=True)))
+
+    return call
 
 
 def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
@@ -154,8 +168,8 @@ def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> 
     args : tuple of array_like, default ()
         Further arguments of the function.
     **options : object
-        SciPy's: maxlevel, minlevel, atol, rtol, callback; of plain values log and preserve_shape
-        too.
+        SciPy's: kwargs, maxlevel, minlevel, atol, rtol, callback; of plain values log and
+        preserve_shape too.
 
     Returns
     -------
@@ -206,7 +220,7 @@ def nsum(f: Function, a: Any, b: Any, *, step: Any = 1, args: Any = (), **option
     args : tuple of array_like, default ()
         Further arguments of the function.
     **options : object
-        SciPy's: maxterms, tolerances; of plain values log too.
+        SciPy's: kwargs, maxterms, tolerances; of plain values log too.
 
     Returns
     -------

@@ -255,6 +255,8 @@ def test_functions_take_lists_as_scipy_does():
     assert np.allclose(
         grad(lambda x: special.logsumexp([x, 1.0]))(0.0), grad(np.logaddexp, 0)(0.0, 1.0)
     )
+    both = grad(lambda x: special.logsumexp((x, 1.0 + 0j), axis=(0,)).real)(0.0)
+    assert np.isclose(both, special.expit(-1.0))
     assert grad(lambda z: special.jvp([1.0], z)[0])(0.5) == grad(lambda z: special.jvp(1.0, z))(
         0.5
     )

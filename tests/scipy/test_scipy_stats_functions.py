@@ -19,6 +19,7 @@ from tapegrad.scipy._copied import NAMES
 from tapegrad.scipy.stats._multivariate import FORMULAS, MULTIVARIATE
 from tapegrad.scipy.stats._sample import CONSTANT, DEFINITIONS
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
+from tapegrad.scipy.stats._variables import OF_VARIABLES as FUNCTIONS
 from tapegrad.scipy.stats._variables import VARIABLES
 from tapegrad.testing import check_grads
 
@@ -705,8 +706,47 @@ def test_random_variables():
     assert plain.pdf(0.5) == theirs.Normal(mu=1.0, sigma=2.0).pdf(0.5)
     with pytest.raises(NotDifferentiableError, match=r"Normal.sample"):
         grad(lambda m: np.sum(stats.Normal(mu=m).sample(3)))(0.0)
-    with pytest.raises(NotDifferentiableError, match="a product"):
-        grad(lambda m: (stats.Normal(mu=m) * 2).mean())(0.0)
+    with pytest.raises(NotDifferentiableError, match=r"tapegrad.scipy.stats.gamma"):
+        grad(lambda a: gamma(a=a).mode())(2.0)
+    assert grad(lambda m: stats.Normal(mu=m, sigma=2.0).mu)(0.5) == 1.0
+
+
+OF_VARIABLES = {
+    "affine": lambda L, m: (2 * L.Normal(mu=m, sigma=1.3) + 1).logcdf(0.3),
+    "by an array": lambda L, m: (m * L.Normal(mu=0.2, sigma=1.3)).pdf(m),
+    "quotient": lambda L, m: (1 / (L.Uniform(a=m, b=3.0) - 0.1)).ccdf(1.1),
+    "power": lambda L, m: (abs(-L.Normal(mu=m, sigma=0.4)) ** 2).pdf(0.7),
+    "truncate": lambda L, m: L.truncate(L.Normal(mu=m, sigma=1.3), -1.0, 2 * m).logpdf(0.3),
+    "between": lambda L, m: L.Normal(mu=m, sigma=1.3).logcdf(0.1, 2 * m).real,
+    "order_statistic": lambda L, m: L.order_statistic(L.Normal(mu=m), r=2, n=5).pdf(0.3),
+    "exp": lambda L, m: L.exp(L.Normal(mu=0.2, sigma=1.3)).logpdf(m),
+    "log": lambda L, m: L.log(L.Uniform(a=m, b=3.0)).cdf(0.9),
+    "abs": lambda L, m: L.abs(L.Normal(mu=m)).cdf(0.3),
+    "moment": lambda L, m: L.Normal(mu=m, sigma=m).moment(3) + L.Normal(mu=m).moment(3, "central"),
+    "options": lambda L, m: L.Normal(mu=m, sigma=2 * m * m, tol=1e-9).ilogcdf(-1.1),
+    "logentropy": lambda L, m: L.Normal(mu=0.0, sigma=m).logentropy().real,
+}
+if hasattr(theirs, "Mixture"):
+    OF_VARIABLES["Mixture"] = lambda L, m: L.Mixture(
+        [L.Normal(mu=m, sigma=1.3), L.Normal(mu=1.0)], weights=[m, 1 - m]
+    ).logpdf(m)
+
+
+@pytest.mark.skipif(not hasattr(theirs, "Normal"), reason="an older SciPy")
+@pytest.mark.parametrize(
+    "name", [x if x == "affine" else pytest.param(x, marks=pytest.mark.slow) for x in OF_VARIABLES]
+)
+def test_what_is_computed_with_variables(name):
+    f = OF_VARIABLES[name]
+
+    def own(m):
+        return f(stats, m)
+
+    value, slope = jvp(own, (0.7,), (1.0,))
+    np.testing.assert_allclose(value, f(theirs, 0.7), rtol=1e-9)
+    np.testing.assert_allclose(slope, (f(theirs, 0.7001) - f(theirs, 0.6999)) / 2e-4, rtol=1e-6)
+    second = (grad(own)(0.7001) - grad(own)(0.6999)) / 2e-4
+    np.testing.assert_allclose(grad(grad(own))(0.7), second, rtol=1e-6)
 
 
 @pytest.mark.skipif(not hasattr(theirs, "Mixture"), reason="an older SciPy")
@@ -719,6 +759,10 @@ def test_scipy_takes_a_plain_random_variable_as_one_of_its_own(library):
     for made in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
         assert type(made) is stats.Normal
         assert made.mean() == 1
+    twice = 2 * own + 1
+    assert repr(twice) == repr(2 * reference + 1)
+    assert isinstance(twice, type(2 * reference))
+    assert pickle.loads(pickle.dumps(twice)).mean() == 3
     for f in (
         lambda x: library.Mixture([x, x], weights=[0.3, 0.7]).pdf(0.5),
         lambda x: library.truncate(x, 0, 1).mean(),
@@ -726,8 +770,6 @@ def test_scipy_takes_a_plain_random_variable_as_one_of_its_own(library):
         lambda x: library.order_statistic(x, r=2, n=4).cdf(0.5),
     ):
         assert f(own) == f(reference)
-    with pytest.raises(NotImplementedError):
-        grad(lambda m: library.truncate(stats.Normal(mu=m), 0, 1).mean())(0.0)
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
@@ -757,7 +799,6 @@ OTHERS = {
     "tables": "estimated_cdf random_table".split(),
     "draws and resampling": """ortho_group random_correlation sobol_indices special_ortho_group
         unitary_group""".split(),
-    "of variables of the new interface": "Mixture abs exp log order_statistic truncate".split(),
     "classes and errors": """BootstrapMethod CensoredData ConstantInputWarning Covariance
         DegenerateDataWarning FitError MonteCarloMethod NearConstantInputWarning
         PermutationMethod rv_continuous rv_discrete rv_histogram""".split(),
@@ -767,7 +808,7 @@ OTHERS = {
 
 
 def test_every_name_of_scipy_stats_is_decided():
-    own = {*DISTRIBUTIONS, *MULTIVARIATE, *VARIABLES, *DEFINITIONS, *CONSTANT}
+    own = {*DISTRIBUTIONS, *MULTIVARIATE, *VARIABLES, *FUNCTIONS, *DEFINITIONS, *CONSTANT}
     own |= {"contingency", "gaussian_kde", "make_distribution", "qmc", *NAMES["stats"].split()}
     others = [name for names in OTHERS.values() for name in names]
     assert len(others) == len(set(others))

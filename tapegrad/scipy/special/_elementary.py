@@ -24,6 +24,7 @@ elementwise(sp.exp2, lambda out, _x: _LN2 * out, strong=True)
 elementwise(sp.exp10, lambda out, _x: _LN10 * out, strong=True)
 elementwise(sp.expm1, lambda _out, x: np.exp(x), strong=True)  # see np.expm1
 elementwise(sp.log1p, Over(lambda _out, x: 1 + x), strong=True)
+elementwise(sp._log1mexp, Over(lambda _out, x: -np.expm1(-x)), name="scipy.special.log1mexp")
 elementwise(sp.exprel, lambda _out, x: exp_moment(1)(x), strong=True)
 
 # --- degrees

@@ -34,10 +34,12 @@ def expressed(name: str, definition: Callable[..., Any]) -> primitive:
 
 
 def _as_array(x: Any) -> Any:
-    if not isinstance(x, list):
+    if not isinstance(x, (list, tuple)):
         return x
-    lifted = lift(x)  # of traced parts
-    return np.asarray(x) if isinstance(lifted, list) else lifted
+    lifted = lift(list(x))  # of traced parts
+    if not isinstance(lifted, list):
+        return lifted
+    return np.asarray(x) if isinstance(x, list) else x  # a tuple may be of axes
 
 
 __all__ = ["expressed"]

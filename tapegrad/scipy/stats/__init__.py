@@ -23,7 +23,7 @@ from tapegrad.scipy.stats._kernels import gaussian_kde
 from tapegrad.scipy.stats._multivariate import MULTIVARIATE
 from tapegrad.scipy.stats._sample import CONSTANT, DEFINITIONS
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
-from tapegrad.scipy.stats._variables import VARIABLES, make_distribution
+from tapegrad.scipy.stats._variables import OF_VARIABLES, VARIABLES, make_distribution
 
 _FUNCTIONS = {
     name: mirror(getattr(scipy.stats, name), __name__)
@@ -40,6 +40,7 @@ globals().update(DISTRIBUTIONS)
 globals().update(MULTIVARIATE)
 globals().update(_FUNCTIONS)
 globals().update(VARIABLES)
+globals().update(OF_VARIABLES)
 _COPIED = copied(__name__)
 globals().update(_COPIED)
 
@@ -53,6 +54,7 @@ __all__ = [  # noqa: PLE0604
     *_COPIED,
     *DISTRIBUTIONS,
     *MULTIVARIATE,
+    *OF_VARIABLES,
     *VARIABLES,
     *_FUNCTIONS,
 ]

@@ -16,7 +16,6 @@ from scipy.stats import ConstantInputWarning as ConstantInputWarning
 from scipy.stats import Covariance as Covariance
 from scipy.stats import DegenerateDataWarning as DegenerateDataWarning
 from scipy.stats import FitError as FitError
-from scipy.stats import Mixture as Mixture
 from scipy.stats import MonteCarloMethod as MonteCarloMethod
 from scipy.stats import NearConstantInputWarning as NearConstantInputWarning
 from scipy.stats import PermutationMethod as PermutationMethod
@@ -35,12 +34,14 @@ from scipy.stats import stats as stats
 from tapegrad.scipy.stats import contingency as contingency
 from tapegrad.scipy.stats import qmc as qmc
 from tapegrad.scipy.stats._kernels import gaussian_kde as gaussian_kde
+from tapegrad.scipy.stats._variables import OfLaw
 from tapegrad.scipy.stats._variables import Variable
 
-Binomial: type[Variable]
-Logistic: type[Variable]
-Normal: type[Variable]
-Uniform: type[Variable]
+Binomial: type[OfLaw]
+Logistic: type[OfLaw]
+Mixture: type[Variable]
+Normal: type[OfLaw]
+Uniform: type[OfLaw]
 def abs(X: Any, /) -> Any: ...
 def alexandergovern(
     *samples: Any,

@@ -1,16 +1,21 @@
 """Random variables: the classes of SciPy's newer interface, Normal, Uniform and their like.
 
-Each is one of the distributions in other words. Of plain values it is SciPy's own.
+Knows which methods of theirs are those of a distribution, whose derivatives are formulas; all
+others, and what is computed with variables, SciPy's code computes, adopted. Of plain values each
+is SciPy's own. Must not know how code is adopted.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import scipy.stats
 
 from tapegrad._errors import NotDifferentiableError
+from tapegrad._tree import flatten, unflatten
+from tapegrad.scipy._copies import BY_COPY, own_copy
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS, Distribution, is_traced
 
 # The methods, by the names that the distributions have for them.
@@ -33,26 +38,28 @@ _OF_PARAMETERS = {
     "median": "median",
     "entropy": "entropy",
 }
+_MOMENTS = {"skewness": "s", "kurtosis": "k"}
+_OF_LAWS = _OF_POINTS | _OF_PARAMETERS | _MOMENTS | {"moment": "moment"}
 
 
 class Variable:
-    """A random variable with parameters by keyword, which may be traced.
+    """A random variable of SciPy's newer interface, whose parameters may be traced.
 
-    pdf, logpdf, pmf, logpmf, cdf, logcdf, ccdf, logccdf, icdf and iccdf of one point, mean,
-    variance, standard_deviation, median, entropy, skewness and kurtosis have derivatives. Of plain
-    values each is SciPy's.
+    Of plain values it is SciPy's. Given traced ones, pdf, cdf, icdf and their kin of one point,
+    mean, variance, standard_deviation, median, entropy, skewness and kurtosis have the derivatives
+    of the distribution; other methods, and what is computed with variables, `2 * X + 1` or
+    `truncate(X, 0, 1)`, those of the steps that SciPy takes.
 
     Parameters
     ----------
-    **parameters : array_like
-        Those of SciPy's class, which broadcast; with plain values its options too.
+    *args, **parameters : object
+        Those of SciPy's class.
 
     Raises
     ------
     NotDifferentiableError
-        Of another method, or of arithmetic, with traced values.
-    TypeError
-        If there are options beside traced values.
+        Of draws with traced parameters; of a class that `make_distribution` makes, of any method
+        but the first ones.
 
     Examples
     --------
@@ -60,105 +67,67 @@ class Variable:
     >>> from tapegrad.scipy import stats
     >>> tapegrad.grad(lambda mu: stats.Normal(mu=mu, sigma=2.0).logpdf(1.0))(0.0)
     np.float64(0.25)
+    >>> tapegrad.grad(lambda mu: (stats.Normal(mu=mu, sigma=2.0) * 3.0).mean())(0.0)
+    np.float64(3.0)
     """
 
-    _kind: Any  # SciPy's class
-    _dist: Distribution
-    _names: tuple[str, ...]
-    _arguments: Callable[..., dict[str, Any]]
+    __array_ufunc__ = None  # an array on the left leaves its operators to those of a variable
 
-    def __init__(self, **parameters: Any) -> None:
-        options = {name: value for name, value in parameters.items() if name not in self._names}
-        given = {name: value for name, value in parameters.items() if name in self._names}
+    _kind: Any  # SciPy's class, or a function that makes a variable
+
+    def __init__(self, *args: Any, **parameters: Any) -> None:
+        self._given = args, parameters
         self._theirs: Any = None
-        if not is_traced(given):
-            self._theirs = self._kind(**parameters)
-            given = {name: getattr(self._theirs, name) for name in self._names}
-        elif options:
-            raise TypeError(
-                f"{self._kind.__name__}: expected the parameters {self._names}, got "
-                f"{sorted(options)} beside traced values."
-            )
-        self._given = parameters
-        self._frozen = self._dist(**type(self)._arguments(**given))
+        if not _is_moving(self._given):
+            self._theirs = self._made(self._kind, "_theirs")
+
+    def _made(self, make: Any, form: str) -> Any:
+        """The variable by SciPy's class or its copy, of variables in this form."""
+        leaves, structure = flatten(self._given)
+        leaves = [getattr(x, form) if is_variable(x) else x for x in leaves]
+        args, parameters = unflatten(structure, leaves)
+        return make(*args, **parameters)
+
+    @property
+    def _copied(self) -> Any:
+        """The variable of the copy of SciPy's code, in which values may be traced."""
+        return self._made(own_copy(self._kind), "_copied")
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """SciPy's class, of plain values: its functions take the variable as one of their own."""
-        return type(self) if vars(self).get("_theirs") is None else self._kind
+        theirs = vars(self).get("_theirs")
+        return type(self) if theirs is None else type(theirs)
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self._given)
+        return _restored, (type(self), *self._given)
 
     def __getattr__(self, name: str) -> Any:
+        theirs = vars(self).get("_theirs")
         if name.startswith("_"):
-            theirs = None if name.startswith("__") else vars(self).get("_theirs")
-            if theirs is None:
+            if name.startswith("__") or theirs is None:
                 raise AttributeError(name)
             return getattr(theirs, name)  # what SciPy's functions ask of a variable
-        theirs = None if self._theirs is None else getattr(self._theirs, name)
-        if theirs is not None and not callable(theirs):
-            return theirs
+        if theirs is None:
+            return self._differentiable(name)
+        found = getattr(theirs, name)
+        if not callable(found):
+            return found
 
         def method(*args: Any, **kwds: Any) -> Any:
-            if theirs is not None and not is_traced(*args, **kwds):
-                return theirs(*args, **kwds)
-            return self._differentiable(name, args, kwds)
+            call = self._differentiable(name) if is_traced(*args, **kwds) else found
+            return call(*args, **kwds)
 
         return method
 
-    def _differentiable(self, name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
-        kwds = {key: value for key, value in kwds.items() if key != "method"}
-        if name in _OF_POINTS and len(args) == 1 and not kwds:
-            return getattr(self._frozen, _OF_POINTS[name])(args[0])
-        if name in _OF_PARAMETERS and not args and not kwds:
-            return getattr(self._frozen, _OF_PARAMETERS[name])()
-        if name == "skewness" and not args and not kwds:
-            return self._frozen.stats("s")
-        if name == "kurtosis" and not args and set(kwds) <= {"convention"}:
-            excess = self._frozen.stats("k")
-            return excess if kwds.get("convention") == "excess" else excess + 3
-        raise NotDifferentiableError(
-            f"scipy.stats.{self._kind.__name__}.{name}: this call is not differentiable. Use "
-            f"tapegrad.scipy.stats.{self._dist.name}, or pass tapegrad.stop_gradient(...) "
-            "of what is a constant."
-        )
-
-    def _plain(self, operation: str) -> Any:
-        if self._theirs is None:
+    def _differentiable(self, name: str) -> Any:
+        """An attribute whose values, or those of whose arguments, may be traced."""
+        if name == "sample":
             raise NotDifferentiableError(
-                f"scipy.stats.{self._kind.__name__}: {operation} of a variable with traced "
-                "parameters is not differentiable. Shift and scale its parameters."
+                f"scipy.stats.{self._kind.__name__}.sample: draws are not differentiable. Use "
+                "icdf of constant draws from the uniform distribution."
             )
-        return self._theirs
-
-    def __add__(self, other: Any) -> Any:
-        return self._plain("a sum") + other
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._plain("a difference") - other
-
-    def __rsub__(self, other: Any) -> Any:
-        return other - self._plain("a difference")
-
-    def __mul__(self, other: Any) -> Any:
-        return self._plain("a product") * other
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._plain("a quotient") / other
-
-    def __neg__(self) -> Any:
-        return -self._plain("a negative")
-
-    def __pow__(self, other: Any) -> Any:
-        return self._plain("a power") ** other
-
-    def __abs__(self) -> Any:
-        return abs(self._plain("an absolute value"))
+        return getattr(self._copied, name)
 
     def __repr__(self) -> str:
         if self._theirs is not None:
@@ -166,26 +135,104 @@ class Variable:
         return f"<tapegrad.scipy.stats.{self._kind.__name__}>"
 
 
-def _restored(kind: Any, parameters: dict[str, Any]) -> Any:
-    return kind(**parameters)
+def is_variable(x: Any) -> bool:
+    return issubclass(type(x), Variable)
+
+
+def _is_moving(given: Any) -> bool:
+    """Whether values among arguments are traced, or parameters of variables there."""
+    leaves, _ = flatten(given)
+    return is_traced(leaves) or any(is_variable(x) and x._theirs is None for x in leaves)
+
+
+class Computed(Variable):
+    """What a function of SciPy's, or an operator, makes of variables."""
+
+    def __init__(self, kind: Any, *args: Any, **options: Any) -> None:
+        self._kind = kind
+        super().__init__(*args, **options)
+
+    def __reduce__(self) -> Any:
+        args, options = self._given
+        return _restored, (Computed, (self._kind, *args), options)
+
+
+def _operated(x: Any, name: str, *others: Any) -> Any:
+    return getattr(x, name)(*others)
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def operator(self: Variable, *others: Any) -> Any:
+        return Computed(_operated, self, name, *others)
+
+    operator.__name__ = name
+    return operator
+
+
+for _name in "add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs".split():
+    setattr(Variable, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+class OfLaw(Variable):
+    """A random variable whose distribution has formulas for derivatives."""
+
+    _dist: Distribution
+    _names: tuple[str, ...]
+    _arguments: Callable[..., dict[str, Any]]
+
+    @property
+    def _copied(self) -> Any:
+        if self._kind is not getattr(scipy.stats, self._kind.__name__, None):  # made
+            raise NotDifferentiableError(
+                f"scipy.stats.{self._kind.__name__}: this call is not differentiable. Use "
+                f"tapegrad.scipy.stats.{self._dist.name}, or pass tapegrad.stop_gradient(...) "
+                "of what is a constant."
+            )
+        return super()._copied
+
+    def _differentiable(self, name: str) -> Any:
+        given = self._given[1]
+        if self._theirs is not None:
+            given = {key: getattr(self._theirs, key) for key in self._names}
+        if name in given:
+            return given[name]
+        if name not in _OF_LAWS or not given.keys() <= set(self._names):
+            return super()._differentiable(name)
+
+        def method(*args: Any, **kwds: Any) -> Any:
+            frozen: Any = self._dist(**type(self)._arguments(**given))
+            options = {key: value for key, value in kwds.items() if key != "method"}
+            if name == "moment" and options.get("kind") == "raw":
+                del options["kind"]
+            convention = options.pop("convention", None) if name == "kurtosis" else None
+            if options or len(args) != (name in _OF_POINTS or name == "moment"):
+                return getattr(self._copied, name)(*args, **kwds)
+            if name in _MOMENTS:
+                found = frozen.stats(_MOMENTS[name])
+                return found + 3 if name == "kurtosis" and convention != "excess" else found
+            return getattr(frozen, _OF_LAWS[name])(*args)
+
+        return method
+
+
+def _restored(kind: Any, args: tuple[Any, ...], parameters: dict[str, Any]) -> Any:
+    return kind(*args, **parameters)
 
 
 _DOCSTRING = """SciPy's {name}, a random variable, with derivatives by its parameters.
 
-Methods are those of SciPy's class: pdf, cdf, icdf and their kin, and the moments, are
-differentiable by the point and by the parameters.
+Methods are those of SciPy's class, differentiable by their arguments and the parameters, as is
+what arithmetic and `truncate`, `exp`, `log`, `abs`, `order_statistic` and `Mixture` make of it.
 
 Parameters
 ----------
 **parameters : array_like
-    Of SciPy's class: {parameters}. With plain values its options too.
+    Of SciPy's class: {parameters}, and its options.
 
 Raises
 ------
 NotDifferentiableError
-    Of another method, or of arithmetic, with traced values.
-TypeError
-    If there are options beside traced values.
+    Of draws with traced parameters.
 """
 _EXAMPLE = """
 Examples
@@ -214,7 +261,7 @@ def _docstring(kind: Any, names: tuple[str, ...]) -> Any:
 
 def _class(
     kind: Any, dist: Distribution, names: tuple[str, ...], arguments: Callable[..., Any]
-) -> type[Variable]:
+) -> type[OfLaw]:
     contents = {
         "_kind": kind,
         "_dist": dist,
@@ -224,7 +271,7 @@ def _class(
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": kind.__name__,
     }
-    return type(kind.__name__, (Variable,), contents)
+    return type(kind.__name__, (OfLaw,), contents)
 
 
 _CLASSES: dict[str, tuple[str, tuple[str, ...], Callable[..., dict[str, Any]]]] = {
@@ -233,9 +280,37 @@ _CLASSES: dict[str, tuple[str, tuple[str, ...], Callable[..., dict[str, Any]]]] 
     "Logistic": ("logistic", (), dict),
     "Binomial": ("binom", ("n", "p"), lambda n, p: {"n": n, "p": p}),
 }
-VARIABLES = {
+VARIABLES: dict[str, type[Variable]] = {
     name: _class(getattr(scipy.stats, name), DISTRIBUTIONS[dist], names, arguments)
     for name, (dist, names, arguments) in _CLASSES.items()
+    if hasattr(scipy.stats, name)
+}
+
+
+if hasattr(scipy.stats, "Mixture"):
+    _contents = {
+        "_kind": scipy.stats.Mixture,
+        "__doc__": scipy.stats.Mixture.__doc__,
+        "__module__": "tapegrad.scipy.stats",
+        "__qualname__": "Mixture",
+    }
+    VARIABLES["Mixture"] = type("Mixture", (Variable,), _contents)
+
+
+def _computed_by(theirs: Any) -> Any:
+    @functools.wraps(theirs)
+    def function(*args: Any, **options: Any) -> Any:
+        return Computed(theirs, *args, **options)
+
+    function.__module__ = "tapegrad.scipy.stats"
+    setattr(function, BY_COPY, True)
+    return function
+
+
+# Functions of variables.
+OF_VARIABLES = {
+    name: _computed_by(getattr(scipy.stats, name))
+    for name in ("abs", "exp", "log", "order_statistic", "truncate")
     if hasattr(scipy.stats, name)
 }
 
@@ -272,4 +347,4 @@ def make_distribution(dist: Any) -> Any:
     return _class(kind, own, names, dict)
 
 
-__all__ = ["VARIABLES", "Variable", "make_distribution"]
+__all__ = ["OF_VARIABLES", "VARIABLES", "Variable", "make_distribution"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import warnings
 
@@ -338,8 +339,32 @@ def test_what_statistics_refuse():
         grad(lambda x: stats.skew(x, nan_policy="omit"))(X)
     with pytest.raises(InputError, match="nan_policy"):
         grad(lambda x: stats.iqr(x, axis=0, nan_policy="omit"))(X)
-    with pytest.raises(InputError, match="boxcox_llf"):
-        grad(lambda x: np.sum(stats.boxcox(x)[0]))(P)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options"), [("boxcox", {}), ("boxcox", {"alpha": 0.1}), ("yeojohnson", {})]
+)
+def test_transforms_by_the_lmbda_that_is_searched(name, options):
+    def parts(module, t):
+        y, lmbda, *ends = getattr(module, name)(P + t * X, **options)
+        return np.concatenate([y, [lmbda], *ends])
+
+    value, slope = jvp(lambda t: parts(stats, t), (0.0,), (1.0,))
+    np.testing.assert_allclose(value, parts(theirs, 0.0), rtol=1e-9)
+    difference = (parts(theirs, 1e-3) - parts(theirs, -1e-3)) / 2e-3
+    np.testing.assert_allclose(slope, difference, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["boxcox", "yeojohnson"])
+def test_transforms_have_a_policy_of_nan(name):
+    f = getattr(stats, name)
+    if "nan_policy" not in inspect.signature(getattr(theirs, name)).parameters:
+        pytest.skip("SciPy before 1.18 has none")
+    slope = grad(lambda x: np.sum(f(x, 0.7, nan_policy="omit")[1:]))(P)
+    np.testing.assert_allclose(slope, grad(lambda x: np.sum(f(x, 0.7)[1:]))(P))
+    with pytest.raises(ValueError, match="nan"):
+        grad(lambda x: np.sum(f(x, 0.7, nan_policy="raise")))(np.append(P, np.nan))
 
 
 # --- vectors and matrices ---------------------------------------------------------------------

@@ -14,6 +14,7 @@ from tapegrad._core.values import lift
 from tapegrad._errors import InputError, NotDifferentiableError
 from tapegrad.rules.kinks import largest_size
 from tapegrad.scipy import _special as sp
+from tapegrad.scipy._copies import own_copy
 from tapegrad.scipy.stats._averages import kurtosis, skew
 from tapegrad.scipy.stats._sample import central, defines, given, reduces
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
@@ -64,17 +65,15 @@ def describe(a: Any, ddof: int, bias: bool) -> Any:
 
 
 @defines
-def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) -> Any:
-    return sp.boxcox(lift(x), _required(lmbda, "boxcox"))
+def boxcox(x: Any, lmbda: Any = None, *args: Any, **options: Any) -> Any:
+    if _is_given(lmbda, options):
+        return sp.boxcox(lift(x), lmbda)
+    return own_copy(scipy.stats.boxcox)(x, lmbda, *args, **options)
 
 
-def _required(lmbda: Any, name: str) -> Any:
-    if lmbda is None:
-        raise InputError(
-            f"scipy.stats.{name}: expected lmbda with traced data, got None: the lmbda that SciPy "
-            f"searches is not differentiated. Maximise {name}_llf, and pass the result."
-        )
-    return lmbda
+def _is_given(lmbda: Any, options: dict[str, Any]) -> bool:
+    """Whether there is nothing to search for, nor to raise."""
+    return lmbda is not None and options.get("nan_policy") != "raise"
 
 
 @reduces("data")
@@ -96,8 +95,10 @@ def _yeo_johnson(x: Any, lmbda: Any) -> Any:
 
 
 @defines
-def yeojohnson(x: Any, lmbda: Any = None) -> Any:
-    return _yeo_johnson(lift(x), _required(lmbda, "yeojohnson"))
+def yeojohnson(x: Any, lmbda: Any = None, **options: Any) -> Any:
+    if _is_given(lmbda, options):
+        return _yeo_johnson(lift(x), lmbda)
+    return own_copy(scipy.stats.yeojohnson)(x, lmbda, **options)
 
 
 @reduces("data")

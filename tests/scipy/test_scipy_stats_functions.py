@@ -784,6 +784,18 @@ def test_scipy_takes_a_plain_random_variable_as_one_of_its_own(library):
     for made in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
         assert type(made) is stats.Normal
         assert made.mean() == 1
+    assert stats.Normal._num_parameterizations() == theirs.Normal._num_parameterizations()
+    own.tol = 1e-3
+    assert own._theirs.tol == pickle.loads(pickle.dumps(own))._theirs.tol == 1e-3
+    with pytest.raises(AttributeError):
+        own.mu = 2.0
+    assert str(own) == str(reference)
+
+    class Flat(stats.Uniform):
+        def _pdf_formula(self, x, *, a, b, **kwargs):
+            return np.full_like(x, 7.0)
+
+    assert Flat(a=0.0, b=1.0).pdf(0.5) == 7
     twice = 2 * own + 1
     assert repr(twice) == repr(2 * reference + 1)
     assert isinstance(twice, type(2 * reference))

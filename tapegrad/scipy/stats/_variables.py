@@ -42,7 +42,23 @@ _MOMENTS = {"skewness": "s", "kurtosis": "k"}
 _OF_LAWS = _OF_POINTS | _OF_PARAMETERS | _MOMENTS | {"moment": "moment"}
 
 
-class Variable:
+class _Classes(type):
+    """Classes with the attributes of SciPy's; one that derives from them derives from SciPy's."""
+
+    def __new__(cls, name: str, bases: tuple[Any, ...], contents: dict[str, Any]) -> Any:
+        kinds = tuple(vars(base).get("_kind", base) for base in bases)
+        if kinds == bases or "_kind" in contents:
+            return super().__new__(cls, name, bases, contents)
+        return type(kinds[0])(name, kinds, contents)  # whose formulas are its own
+
+    def __getattr__(cls, name: str) -> Any:
+        kind = vars(cls).get("_kind")
+        if kind is None or name.startswith("__"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return getattr(kind, name)
+
+
+class Variable(metaclass=_Classes):
     """A random variable of SciPy's newer interface, whose parameters may be traced.
 
     Of plain values it is SciPy's. Given traced ones, pdf, cdf, icdf and their kin of one point,
@@ -77,6 +93,7 @@ class Variable:
 
     def __init__(self, *args: Any, **parameters: Any) -> None:
         self._given = args, parameters
+        self._set: dict[str, Any] = {}  # attributes of SciPy's, as tol
         self._theirs: Any = None
         if not _is_moving(self._given):
             self._theirs = self._made(self._kind, "_theirs")
@@ -91,7 +108,10 @@ class Variable:
     @property
     def _copied(self) -> Any:
         """The variable of the copy of SciPy's code, in which values may be traced."""
-        return self._made(own_copy(self._kind), "_copied")
+        made = self._made(own_copy(self._kind), "_copied")
+        for name, value in self._set.items():
+            setattr(made, name, value)
+        return made
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -100,7 +120,15 @@ class Variable:
         return type(self) if theirs is None else type(theirs)
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), *self._given)
+        return _restored, (type(self), *self._given, self._set)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+            return
+        if self._theirs is not None:
+            setattr(self._theirs, name, value)
+        self._set[name] = value
 
     def __getattr__(self, name: str) -> Any:
         theirs = vars(self).get("_theirs")
@@ -134,6 +162,9 @@ class Variable:
             return repr(self._theirs)
         return f"<tapegrad.scipy.stats.{self._kind.__name__}>"
 
+    def __str__(self) -> str:
+        return repr(self) if self._theirs is None else str(self._theirs)
+
 
 def is_variable(x: Any) -> bool:
     return issubclass(type(x), Variable)
@@ -154,7 +185,7 @@ class Computed(Variable):
 
     def __reduce__(self) -> Any:
         args, options = self._given
-        return _restored, (Computed, (self._kind, *args), options)
+        return _restored, (Computed, (self._kind, *args), options, self._set)
 
 
 def _operated(x: Any, name: str, *others: Any) -> Any:
@@ -215,8 +246,13 @@ class OfLaw(Variable):
         return method
 
 
-def _restored(kind: Any, args: tuple[Any, ...], parameters: dict[str, Any]) -> Any:
-    return kind(*args, **parameters)
+def _restored(
+    kind: Any, args: tuple[Any, ...], parameters: dict[str, Any], settings: dict[str, Any]
+) -> Any:
+    made = kind(*args, **parameters)
+    for name, value in settings.items():
+        setattr(made, name, value)
+    return made
 
 
 _DOCSTRING = """SciPy's {name}, a random variable, with derivatives by its parameters.

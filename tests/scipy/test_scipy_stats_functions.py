@@ -790,6 +790,8 @@ def test_scipy_takes_a_plain_random_variable_as_one_of_its_own(library):
     with pytest.raises(AttributeError):
         own.mu = 2.0
     assert str(own) == str(reference)
+    assert reference.__class__ == own.__class__ == stats.Normal
+    assert len({stats.Normal, theirs.Normal}) == 1
 
     class Flat(stats.Uniform):
         def _pdf_formula(self, x, *, a, b, **kwargs):

@@ -46,9 +46,9 @@ class _Classes(type):
     """Classes with the attributes of SciPy's; one that derives from them derives from SciPy's."""
 
     def __new__(cls, name: str, bases: tuple[Any, ...], contents: dict[str, Any]) -> Any:
-        kinds = tuple(vars(base).get("_kind", base) for base in bases)
-        if kinds == bases or "_kind" in contents:
+        if "_kind" in contents or not any("_kind" in vars(base) for base in bases):
             return super().__new__(cls, name, bases, contents)
+        kinds = tuple(vars(base).get("_kind", base) for base in bases)
         return type(kinds[0])(name, kinds, contents)  # whose formulas are its own
 
     def __getattr__(cls, name: str) -> Any:
@@ -56,6 +56,13 @@ class _Classes(type):
         if kind is None or name.startswith("__"):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         return getattr(kind, name)
+
+    def __eq__(cls, other: object) -> bool:
+        """Whether it is this class or the one of SciPy's whose place it takes."""
+        return cls is other or other is vars(cls).get("_kind", cls)
+
+    def __hash__(cls) -> int:
+        return hash(vars(cls).get("_kind")) if "_kind" in vars(cls) else type.__hash__(cls)
 
 
 class Variable(metaclass=_Classes):

@@ -8,6 +8,7 @@ from tapegrad.scipy._kinds import Array
 from tapegrad.scipy.stats._multivariate import Multivariate
 from tapegrad.scipy.stats._univariate import Continuous
 from tapegrad.scipy.stats._univariate import Distribution
+from tapegrad.scipy.stats._variables import _Classes
 from typing import Any, overload
 import numpy as np
 from scipy.stats import BootstrapMethod as BootstrapMethod

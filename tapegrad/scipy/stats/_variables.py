@@ -218,6 +218,9 @@ class OfLaw(Variable):
     _names: tuple[str, ...]
     _arguments: Callable[..., dict[str, Any]]
 
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+
     @property
     def _copied(self) -> Any:
         if self._kind is not getattr(scipy.stats, self._kind.__name__, None):  # made

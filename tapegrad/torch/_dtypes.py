@@ -69,20 +69,14 @@ class dtype:
     def to_real(self) -> dtype:
         """The type of the real part.
 
-        Returns
-        -------
-        dtype
-            A real type; of a real type itself.
+        -> dtype: A real type; of a real type itself.
         """
         return of_numpy(np.finfo(self.numpy).dtype) if self.is_complex else self
 
     def to_complex(self) -> dtype:
         """The complex type of the same precision.
 
-        Returns
-        -------
-        dtype
-            A complex type.
+        -> dtype: A complex type.
         """
         return of_numpy(np.result_type(self.numpy, np.complex64))
 
@@ -211,6 +205,18 @@ def word_of(given: np.dtype[Any]) -> str:
     return WORDS[of_numpy(given).name]
 
 
+REAL = "fuibV"  # the kinds of dtypes without the complex ones
+
+
+def require_kind(given: np.dtype[Any], kernel: str, kinds: str = "fV") -> None:
+    """NotImplementedError, in PyTorch's words, for a dtype of another kind than these.
+
+    kernel: PyTorch's name of what it has for these alone. kinds: NumPy's letters; V is bfloat16.
+    """
+    if given.kind not in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(given)}'")
+
+
 def type_word(given: np.dtype[Any]) -> str:
     """`torch.FloatTensor` for float32, `CPUBoolType` for a dtype that has no such class."""
     word = word_of(given)
@@ -220,10 +226,7 @@ def type_word(given: np.dtype[Any]) -> str:
 def get_default_dtype() -> dtype:
     """The dtype of floating tensors that are made from Python numbers; float32 at first.
 
-    Returns
-    -------
-    dtype
-        A floating dtype.
+    -> dtype: A floating dtype.
 
     >>> torch.get_default_dtype()
     torch.float32
@@ -234,15 +237,8 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: object) -> None:
     """Set what `get_default_dtype` returns.
 
-    Parameters
-    ----------
-    d : dtype
-        A floating dtype.
-
-    Raises
-    ------
-    TypeError
-        If it is not floating.
+    d (dtype): A floating dtype.
+    TypeError: If it is not floating.
 
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.tensor([1.0]).dtype
@@ -369,10 +365,7 @@ class Size(tuple[int, ...]):
     def numel(self) -> int:
         """The number of elements.
 
-        Returns
-        -------
-        int
-            The product of the sizes.
+        -> int: The product of the sizes.
         """
         return math.prod(self)
 
@@ -481,18 +474,9 @@ _places = _Places()
 def set_default_device(device: object = None) -> None:
     """Make tensors on a device from now on: on the CPU, or "meta", without data.
 
-    Parameters
-    ----------
-    device : device or str, optional
-        The device; the CPU unless given.
+    device: The device; the CPU unless given.
+    RuntimeError: For another device.
 
-    Raises
-    ------
-    RuntimeError
-        For another device.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.set_default_device("cpu")
     """
@@ -503,13 +487,8 @@ def set_default_device(device: object = None) -> None:
 def get_default_device() -> device:
     """The device of tensors that are made without one.
 
-    Returns
-    -------
-    device
-        The CPU, unless a block or `set_default_device` says otherwise.
+    -> device: The CPU, unless a block or `set_default_device` says otherwise.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> torch.get_default_device()
     device(type='cpu')

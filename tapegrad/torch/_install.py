@@ -15,17 +15,12 @@ def install() -> None:
 
     Call it before the packages that import torch. Calling it again does nothing.
 
-    Raises
-    ------
-    InputError
-        If PyTorch has been imported already: its tensors are not tapegrad's.
+    InputError: If PyTorch has been imported already: its tensors are not tapegrad's.
 
     See Also
     --------
     uninstall : Take it back.
 
-    Examples
-    --------
     >>> import tapegrad.torch
     >>> tapegrad.torch.install()  # doctest: +SKIP
     >>> import torch  # doctest: +SKIP
@@ -41,8 +36,6 @@ def uninstall() -> None:
 
     The next `import torch` finds what is installed by that name.
 
-    Examples
-    --------
     >>> import tapegrad.torch
     >>> tapegrad.torch.uninstall()  # doctest: +SKIP
     """

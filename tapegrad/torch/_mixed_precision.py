@@ -107,25 +107,15 @@ class GradScaler:
     def is_enabled(self) -> bool:
         """False.
 
-        Returns
-        -------
-        bool
-            False.
+        -> bool: False.
         """
         return False
 
     def scale(self, outputs: Any) -> Any:
         """The outputs themselves.
 
-        Parameters
-        ----------
-        outputs : Tensor or iterable of Tensors
-            The losses.
-
-        Returns
-        -------
-        Tensor or iterable of Tensors
-            The same object.
+        outputs (Tensor or iterable of Tensors): The losses.
+        -> Tensor or iterable of Tensors: The same object.
         """
         return outputs
 
@@ -141,58 +131,37 @@ class GradScaler:
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step(*args, **kwargs)`.
 
-        Parameters
-        ----------
-        optimizer : Optimizer
-            The optimizer.
-        *args : object
-            What its `step` takes.
-        **kwargs : object
-            The same by name.
-
-        Returns
-        -------
-        object
-            What `step` returned.
+        optimizer: The optimizer.
+        *args: What its `step` takes.
+        **kwargs: The same by name.
+        -> object: What `step` returned.
         """
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
         """Do nothing.
 
-        Parameters
-        ----------
-        new_scale : float or Tensor, optional
-            PyTorch's parameter.
+        new_scale (float or Tensor): PyTorch's parameter.
         """
 
     def get_scale(self) -> float:
         """1.
 
-        Returns
-        -------
-        float
-            The factor of `scale`.
+        -> float: The factor of `scale`.
         """
         return 1.0
 
     def state_dict(self) -> dict[str, Any]:
         """An empty dict.
 
-        Returns
-        -------
-        dict
-            There is no state.
+        -> dict: There is no state.
         """
         return {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Do nothing.
 
-        Parameters
-        ----------
-        state_dict : dict
-            PyTorch's parameter.
+        state_dict (dict): PyTorch's parameter.
         """
 
 

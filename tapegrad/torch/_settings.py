@@ -21,13 +21,8 @@ _deterministic = {"mode": False, "warn_only": False}
 def set_num_threads(num: int) -> None:
     """Let NumPy's linear algebra use so many threads, through threadpoolctl where it is there.
 
-    Parameters
-    ----------
-    num : int
-        The number, at least 1.
+    num: The number, at least 1.
 
-    Examples
-    --------
     >>> torch.set_num_threads(torch.get_num_threads())
     """
     if num <= 0 or not isinstance(num, int):
@@ -44,13 +39,8 @@ def set_num_threads(num: int) -> None:
 def get_num_threads() -> int:
     """The number of threads that was set, or that of processors.
 
-    Returns
-    -------
-    int
-        The number.
+    -> int: The number.
 
-    Examples
-    --------
     >>> torch.get_num_threads() > 0
     True
     """
@@ -61,15 +51,9 @@ def get_num_threads() -> int:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Note the mode: what is computed here is deterministic anyway.
 
-    Parameters
-    ----------
-    mode : bool
-        The mode.
-    warn_only : bool, default False
-        Noted too: the mode is "warn".
+    mode: The mode.
+    warn_only: Noted too: the mode is "warn".
 
-    Examples
-    --------
     >>> torch.use_deterministic_algorithms(False)
     """
     _deterministic.update(mode=bool(mode), warn_only=bool(warn_only))
@@ -79,13 +63,8 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """The last setting.
 
-    Returns
-    -------
-    bool
-        Whether it is so.
+    -> bool: Whether it is so.
 
-    Examples
-    --------
     >>> torch.are_deterministic_algorithms_enabled()
     False
     """
@@ -106,13 +85,8 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def get_deterministic_debug_mode() -> int:
     """The last setting, as a number: 0, 1 or 2.
 
-    Returns
-    -------
-    int
-        The mode.
+    -> int: The mode.
 
-    Examples
-    --------
     >>> torch.get_deterministic_debug_mode()
     0
     """
@@ -123,13 +97,8 @@ def get_deterministic_debug_mode() -> int:
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Note a mode, "default", "warn" or "error": what is computed here is deterministic anyway.
 
-    Parameters
-    ----------
-    debug_mode : int or str
-        0, 1 or 2, or "default", "warn" or "error".
+    debug_mode (int or str): 0, 1 or 2, or "default", "warn" or "error".
 
-    Examples
-    --------
     >>> torch.set_deterministic_debug_mode("default")
     """
     words = {"default": 0, "warn": 1, "error": 2}
@@ -151,25 +120,11 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> Any:
     """The model or function itself, which runs as it is; the first call says so.
 
-    Parameters
-    ----------
-    model : callable, optional
-        The model or function; without one a decorator is returned.
-    **options : object
-        PyTorch's options, which change nothing.
+    model (callable): The model or function; without one a decorator is returned.
+    **options: PyTorch's options, which change nothing.
+    -> callable: The model or function itself, or the decorator.
+    UserWarning: At the first call.
 
-    Returns
-    -------
-    callable
-        The model or function itself, or the decorator.
-
-    Warns
-    -----
-    UserWarning
-        At the first call.
-
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -185,22 +140,11 @@ def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> An
 def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Any:
     """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once.
 
-    Parameters
-    ----------
-    cond_fn : callable
-        The condition, of all values that are carried.
-    body_fn : callable
-        The function that makes the next values of them, as a tuple.
-    carried_inputs : sequence
-        The first values.
+    cond_fn (callable): The condition, of all values that are carried.
+    body_fn (callable): The function that makes the next values of them, as a tuple.
+    carried_inputs (sequence): The first values.
+    -> tuple: The last values.
 
-    Returns
-    -------
-    tuple
-        The last values.
-
-    Examples
-    --------
     >>> torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))
     (tensor(3),)
     """

@@ -101,27 +101,13 @@ _FROM_HALF = ("irfft", "hfft")
 _DOC = """\
 {} along one axis.
 
-Parameters
-----------
-input : Tensor
-    {}, of shape (..., n, ...); whole numbers are taken as the default dtype.
-dim : int, default -1
-    The axis, counted from either end.
-norm : str, optional
-    "backward" (1/n in inverse transforms, which is meant unless given), "forward", or "ortho".
+input: {}, of shape (..., n, ...); whole numbers are taken as the default dtype.
+dim: The axis, counted from either end.
+norm (str): "backward" (1/n in inverse transforms, which is meant unless given),
+    "forward", or "ortho".
+-> Tensor: {} numbers, {} along the axis.
+RuntimeError: If n is less than 1, or the norm is unknown{}.
 
-Returns
--------
-Tensor
-    {} numbers, {} along the axis.
-
-Raises
-------
-RuntimeError
-    If n is less than 1, or the norm is unknown{}.
-
-Examples
---------
 >>> torch.fft.{}
 """
 _OF_REAL = ", or the input is complex"
@@ -273,29 +259,15 @@ def _ihfftn(x: Value, sizes: Any, axes: Any, norm: Any) -> Value:
 _ALL = """\
 {doc} along several axes.
 
-Parameters
-----------
-input : Tensor
-    {kind} numbers; whole numbers are taken as the default dtype.
-dim : int or sequence of ints{dim}
-norm : str, optional
-    As along one axis, with the product of `s` for n.
+input: {kind} numbers; whole numbers are taken as the default dtype.
+dim{dim}
+norm (str): As along one axis, with the product of `s` for n.
+-> Tensor: {result} numbers, of the sizes `s` along the axes{half}.
+RuntimeError: If the sizes do not fit the axes, or are less than 1, or the norm is unknown.
 
-Returns
--------
-Tensor
-    {result} numbers, of the sizes `s` along the axes{half}.
-
-Raises
-------
-RuntimeError
-    If the sizes do not fit the axes, or are less than 1, or the norm is unknown.
-
-Examples
---------
 >>> torch.fft.{name}(torch.ones(2, 2)).real
 {example}"""
-_ALL_AXES = ", optional\n    The axes; the last ones if `s` is given, else all, unless given."
+_ALL_AXES = ": The axes; the last ones if `s` is given, else all, unless given."
 _HALF = ", of which the last has half and one more"
 
 
@@ -317,7 +289,7 @@ def _pair(
         "result": "Real" if half else "Complex",
         "half": _HALF if name in ("rfft", "ihfft") else "",
     }
-    of_two = _ALL.format(dim=", default (-2, -1)\n    The axes.", name=f"{name}2", **words)
+    of_two = _ALL.format(dim=": The axes.", name=f"{name}2", **words)
     of_all = _ALL.format(dim=_ALL_AXES, name=f"{name}n", **words)
     two = _along(f"{name}2", compute, label, of, of_two, two=True, half=half)
     return two, _along(f"{name}n", compute, label, of, of_all, half=half)
@@ -413,29 +385,15 @@ def fftfreq(
 ) -> Tensor:
     """The frequencies (n,) of `fft` of n points at distance d, in cycles per unit of d.
 
-    Parameters
-    ----------
-    n : int
-        The number of points.
-    d : float, default 1.0
-        Their distance.
-    out : Tensor, optional
-        Where the result is written.
-    dtype : dtype, optional
-        The dtype; the default one unless given.
-    layout : layout, optional
-        None or `torch.strided`: no other layout is known.
-    device : device or str, optional
-        The CPU ("cpu"): no other device is known.
-    requires_grad : bool, default False
-        Whether the result is a leaf whose `grad` a backward pass fills.
+    n: The number of points.
+    d: Their distance.
+    out: Where the result is written.
+    dtype: The dtype; the default one unless given.
+    layout: None or `torch.strided`: no other layout is known.
+    device: The CPU ("cpu"): no other device is known.
+    requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
+    -> Tensor: The frequencies, first those from 0 on, then the negative ones.
 
-    Returns
-    -------
-    Tensor
-        The frequencies, first those from 0 on, then the negative ones.
-
-    >>> import tapegrad.torch as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
@@ -454,29 +412,15 @@ def rfftfreq(
 ) -> Tensor:
     """The frequencies (n // 2 + 1,) of `rfft` of n points at distance d.
 
-    Parameters
-    ----------
-    n : int
-        The number of points.
-    d : float, default 1.0
-        Their distance.
-    out : Tensor, optional
-        Where the result is written.
-    dtype : dtype, optional
-        The dtype; the default one unless given.
-    layout : layout, optional
-        None or `torch.strided`: no other layout is known.
-    device : device or str, optional
-        The CPU ("cpu"): no other device is known.
-    requires_grad : bool, default False
-        Whether the result is a leaf whose `grad` a backward pass fills.
+    n: The number of points.
+    d: Their distance.
+    out: Where the result is written.
+    dtype: The dtype; the default one unless given.
+    layout: None or `torch.strided`: no other layout is known.
+    device: The CPU ("cpu"): no other device is known.
+    requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
+    -> Tensor: The frequencies, from 0 on.
 
-    Returns
-    -------
-    Tensor
-        The frequencies, from 0 on.
-
-    >>> import tapegrad.torch as torch
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
@@ -487,15 +431,8 @@ def rfftfreq(
 def fftshift(input: Value, dim: Sizes = None) -> Value:
     """The elements moved so that the frequency 0 is in the middle.
 
-    Parameters
-    ----------
-    dim : int or sequence of ints, optional
-        The axes; all unless given.
-
-    Returns
-    -------
-    Tensor
-        The elements, in the shape of `input`.
+    dim: The axes; all unless given.
+    -> Tensor: The elements, in the shape of `input`.
 
     >>> torch.fft.fftshift(torch.tensor([0, 1, -2, -1]))
     tensor([-2, -1,  0,  1])
@@ -507,15 +444,8 @@ def fftshift(input: Value, dim: Sizes = None) -> Value:
 def ifftshift(input: Value, dim: Sizes = None) -> Value:
     """The inverse of `fftshift`.
 
-    Parameters
-    ----------
-    dim : int or sequence of ints, optional
-        The axes; all unless given.
-
-    Returns
-    -------
-    Tensor
-        The elements, in the shape of `input`.
+    dim: The axes; all unless given.
+    -> Tensor: The elements, in the shape of `input`.
 
     >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
     tensor([ 0,  1, -2, -1])

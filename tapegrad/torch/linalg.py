@@ -17,6 +17,7 @@ from tapegrad.torch import return_types
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.linalg.checks import require_matrices
 from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, multi_dot
 from tapegrad.torch._ops.linalg.failures import (
     LinAlgError,
@@ -26,7 +27,6 @@ from tapegrad.torch._ops.linalg.failures import (
     zero_pivots,
 )
 from tapegrad.torch._ops.linalg.householder import householder_product
-from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 from tapegrad.torch._ops.linalg.old_factors import (
     ldl_factor,
     ldl_factor_ex,
@@ -61,15 +61,8 @@ _SINGULAR = (
 def inv(A: Value) -> Value:
     """The inverse of a square matrix, or of each of a stack.
 
-    Returns
-    -------
-    Tensor
-        Matrices (..., n, n).
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is singular.
+    -> Tensor: Matrices (..., n, n).
+    LinAlgError: If a matrix is singular.
 
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
@@ -83,21 +76,10 @@ def inv(A: Value) -> Value:
 def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
     """The inverse, and LAPACK's code of success, which tells of singular matrices.
 
-    Parameters
-    ----------
-    check_errors : bool, default False
-        Whether a singular matrix is an error.
-
-    Returns
-    -------
-    named tuple
-        The matrices `inverse` (..., n, n), and the codes `info` (...): 0, or the place of the
-        first pivot that is zero, where the inverse is NaN, and has no derivative.
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is singular, and `check_errors`.
+    check_errors: Whether a singular matrix is an error.
+    -> named tuple: The matrices `inverse` (..., n, n), and the codes `info` (...): 0, or
+        the place of the first pivot that is zero, where the inverse is NaN, and has no derivative.
+    LinAlgError: If a matrix is singular, and `check_errors`.
 
     >>> torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).inverse
     tensor([[0.5000, 0.0000],
@@ -120,21 +102,12 @@ def pinv(
 ) -> Value:
     """The pseudo-inverse: singular values below max(atol, rtol times the largest) are zero.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    rcond : float or Tensor, optional
-        The older name of `rtol`.
-    atol : float or Tensor, optional
-        The absolute threshold; 0 unless given.
-    rtol : float or Tensor, optional
-        The relative threshold; max(n, m) times the machine epsilon unless one is given.
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., m, n).
+    A: Matrices (..., n, m).
+    rcond (float or Tensor): The older name of `rtol`.
+    atol (float or Tensor): The absolute threshold; 0 unless given.
+    rtol (float or Tensor): The relative threshold; max(n, m) times the machine epsilon
+        unless one is given.
+    -> Tensor: Matrices (..., m, n).
 
     >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
@@ -154,15 +127,8 @@ def pinv(
 def pinverse(input: Value, rcond: float = 1e-15) -> Value:
     """The pseudo-inverse: the older name of `linalg.pinv`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., m, n).
+    input: Matrices (..., n, m).
+    -> Tensor: Matrices (..., m, n).
 
     >>> torch.pinverse(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
@@ -233,24 +199,11 @@ def _solve(A: Value, B: Value, left: bool = True) -> Value:
 def solve(A: Value, B: Value, *, left: bool = True) -> Value:
     """X with `A @ X == B` (`X @ A == B` if not left).
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, n).
-    B : Tensor
-        The right-hand sides (..., n, m) or (..., n), of the dtype of A.
-
-    Returns
-    -------
-    Tensor
-        The solutions, in the shape of `B`.
-
-    Raises
-    ------
-    LinAlgError
-        If A is singular.
-    RuntimeError
-        If shapes or dtypes do not fit.
+    A: Matrices (..., n, n).
+    B: The right-hand sides (..., n, m) or (..., n), of the dtype of A.
+    -> Tensor: The solutions, in the shape of `B`.
+    LinAlgError: If A is singular.
+    RuntimeError: If shapes or dtypes do not fit.
 
     >>> torch.linalg.solve(2 * torch.eye(2), torch.ones(2))
     tensor([0.5000, 0.5000])
@@ -262,23 +215,11 @@ def solve(A: Value, B: Value, *, left: bool = True) -> Value:
 def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
     """`solve`, and LAPACK's code of success, which tells of singular matrices.
 
-    Parameters
-    ----------
-    B : Tensor
-        The right-hand sides (..., n, m) or (..., n), of the dtype of A.
-    check_errors : bool, default False
-        Whether a singular matrix is an error.
-
-    Returns
-    -------
-    named tuple
-        The solutions `result`, and the codes `info` (...): 0, or the place of the first pivot that
-        is zero, where the solutions are NaN, and have no derivative.
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is singular, and `check_errors`.
+    B: The right-hand sides (..., n, m) or (..., n), of the dtype of A.
+    check_errors: Whether a singular matrix is an error.
+    -> named tuple: The solutions `result`, and the codes `info` (...): 0, or the place of
+        the first pivot that is zero, where the solutions are NaN, and have no derivative.
+    LinAlgError: If a matrix is singular, and `check_errors`.
 
     >>> torch.linalg.solve_ex(2 * torch.eye(2), torch.ones(2)).result
     tensor([0.5000, 0.5000])
@@ -302,17 +243,9 @@ def solve_triangular(
 ) -> Value:
     """`solve` with only one triangle of A; unitriangular: its diagonal counts as 1.
 
-    Parameters
-    ----------
-    B : Tensor
-        The right-hand sides (..., n, m), of the dtype of A.
-    upper : bool
-        Whether the upper triangle of A is read, else the lower one.
-
-    Returns
-    -------
-    Tensor
-        The solutions (..., n, m).
+    B: The right-hand sides (..., n, m), of the dtype of A.
+    upper: Whether the upper triangle of A is read, else the lower one.
+    -> Tensor: The solutions (..., n, m).
 
     >>> torch.linalg.solve_triangular(torch.eye(2) * 2, torch.ones(2, 1), upper=True)
     tensor([[0.5000],
@@ -328,19 +261,10 @@ def triangular_solve(
 ) -> Any:
     """The older form of `solve_triangular`: X with `A @ X == b`, and a copy of A.
 
-    Parameters
-    ----------
-    b : Tensor
-        The right-hand sides (..., n, m).
-    A : Tensor
-        Matrices (..., n, n), of which a triangle is read.
-    upper : bool, default True
-        Whether it is the upper triangle.
-
-    Returns
-    -------
-    named tuple
-        The solutions `solution`, and the copy `cloned_coefficient`.
+    b: The right-hand sides (..., n, m).
+    A: Matrices (..., n, n), of which a triangle is read.
+    upper: Whether it is the upper triangle.
+    -> named tuple: The solutions `solution`, and the copy `cloned_coefficient`.
 
     >>> torch.triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution
     tensor([[0.5000],
@@ -355,17 +279,9 @@ def triangular_solve(
 def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Value:
     """X with `L @ L.mH @ X == B`.
 
-    Parameters
-    ----------
-    B : Tensor
-        The right-hand sides (..., n, m).
-    upper : bool, default False
-        Whether the factor is an upper triangle: L.mH @ L @ X == B.
-
-    Returns
-    -------
-    Tensor
-        The solutions (..., n, m).
+    B: The right-hand sides (..., n, m).
+    upper: Whether the factor is an upper triangle: L.mH @ L @ X == B.
+    -> Tensor: The solutions (..., n, m).
 
     >>> torch.cholesky_solve(torch.tensor([[4.0], [4.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([[1.],
@@ -379,15 +295,8 @@ def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Value:
 def cholesky_inverse(L: Value, upper: bool = False) -> Value:
     """The inverse of `L @ L.mH`.
 
-    Parameters
-    ----------
-    upper : bool, default False
-        Whether the factor is an upper triangle: A is L.mH @ L.
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., n, n).
+    upper: Whether the factor is an upper triangle: A is L.mH @ L.
+    -> Tensor: Matrices (..., n, n).
 
     >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.2500, 0.0000],
@@ -401,17 +310,9 @@ def cholesky_inverse(L: Value, upper: bool = False) -> Value:
 def tensorinv(A: Value, ind: int = 2) -> Value:
     """The inverse with respect to a tensordot over the first `ind` dimensions.
 
-    Parameters
-    ----------
-    A : Tensor
-        A tensor whose first `ind` sizes have the product of the others.
-    ind : int, default 2
-        How many dimensions the right-hand side has.
-
-    Returns
-    -------
-    Tensor
-        The inverse, with those dimensions last.
+    A: A tensor whose first `ind` sizes have the product of the others.
+    ind: How many dimensions the right-hand side has.
+    -> Tensor: The inverse, with those dimensions last.
 
     >>> torch.linalg.tensorinv(torch.eye(4).reshape(4, 2, 2), ind=1).shape
     torch.Size([2, 2, 4])
@@ -428,19 +329,10 @@ def tensorinv(A: Value, ind: int = 2) -> Value:
 def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
     """X with `tensordot(A, X, X.ndim) == B`.
 
-    Parameters
-    ----------
-    A : Tensor
-        A tensor whose first sizes are those of `B`.
-    B : Tensor
-        The right-hand side.
-    dims : sequence of ints, optional
-        Dimensions of A that are moved to the end first.
-
-    Returns
-    -------
-    Tensor
-        The solution.
+    A: A tensor whose first sizes are those of `B`.
+    B: The right-hand side.
+    dims (sequence of ints): Dimensions of A that are moved to the end first.
+    -> Tensor: The solution.
 
     >>> torch.linalg.tensorsolve(torch.eye(4).reshape(4, 2, 2), torch.arange(4.0))
     tensor([[0., 1.],
@@ -456,22 +348,12 @@ def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
 def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None) -> Any:
     """The least squares solution of `A @ X == B`, its residuals, the rank and singular values.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    B : Tensor
-        The right-hand sides (..., n, k) or (..., n).
-    rcond : float, optional
-        Singular values up to this times the largest count as 0.
-    driver : str, optional
-        "gelsy", which is meant unless given, "gels", "gelsd" or "gelss".
-
-    Returns
-    -------
-    named tuple
-        The solution `solution`; `residuals` where A has more rows than columns and full rank, but
-        not for "gelsy"; `rank`; and `singular_values` for "gelsd" and "gelss".
+    A: Matrices (..., n, m).
+    B: The right-hand sides (..., n, k) or (..., n).
+    rcond (float): Singular values up to this times the largest count as 0.
+    driver: "gelsy", which is meant unless given, "gels", "gelsd" or "gelss".
+    -> named tuple: The solution `solution`; `residuals` where A has more rows than columns
+        and full rank, but not for "gelsy"; `rank`; and `singular_values` for "gelsd" and "gelss".
 
     >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
@@ -515,15 +397,8 @@ def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None)
 def det(A: Value) -> Value:
     """The determinant of a square matrix, or of each of a stack.
 
-    Returns
-    -------
-    Tensor
-        A number for each matrix.
-
-    Raises
-    ------
-    RuntimeError
-        If A is not square, or of whole numbers.
+    -> Tensor: A number for each matrix.
+    RuntimeError: If A is not square, or of whole numbers.
 
     >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.5]]))
     tensor(-1.5000)
@@ -536,10 +411,7 @@ def det(A: Value) -> Value:
 def slogdet(A: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value.
 
-    Returns
-    -------
-    named tuple
-        The signs `sign` (...), and the logarithms `logabsdet` (...).
+    -> named tuple: The signs `sign` (...), and the logarithms `logabsdet` (...).
 
     >>> torch.linalg.slogdet(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     torch.return_types.linalg_slogdet(
@@ -554,15 +426,8 @@ def slogdet(A: Value) -> Any:
 def _old_slogdet(input: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, n).
-
-    Returns
-    -------
-    named tuple
-        The signs `sign` (...), and the logarithms `logabsdet` (...).
+    input: Matrices (..., n, n).
+    -> named tuple: The signs `sign` (...), and the logarithms `logabsdet` (...).
 
     >>> torch.slogdet(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     torch.return_types.slogdet(
@@ -577,15 +442,8 @@ def _old_slogdet(input: Value) -> Any:
 def logdet(input: Value) -> Value:
     """The logarithm of the determinant: NaN where that is negative.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, n).
-
-    Returns
-    -------
-    Tensor
-        A number for each matrix.
+    input: Matrices (..., n, n).
+    -> Tensor: A number for each matrix.
 
     >>> torch.logdet(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.0794)
@@ -617,20 +475,9 @@ def _cholesky(A: Value, upper: bool, word: str) -> Value:
 def cholesky(A: Value, *, upper: bool = False) -> Value:
     """L with `A == L @ L.mH`, or its adjoint if upper.
 
-    Parameters
-    ----------
-    upper : bool, default False
-        Whether the upper triangle U with `A == U.mH @ U` is meant.
-
-    Returns
-    -------
-    Tensor
-        Triangular matrices (..., n, n).
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is not positive definite.
+    upper: Whether the upper triangle U with `A == U.mH @ U` is meant.
+    -> Tensor: Triangular matrices (..., n, n).
+    LinAlgError: If a matrix is not positive definite.
 
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
@@ -643,20 +490,9 @@ def cholesky(A: Value, *, upper: bool = False) -> Value:
 def _old_cholesky(input: Value, upper: bool = False) -> Value:
     """The older name of `linalg.cholesky`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Hermitian matrices (..., n, n), positive definite.
-
-    Returns
-    -------
-    Tensor
-        Triangular matrices (..., n, n).
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is not positive definite.
+    input: Hermitian matrices (..., n, n), positive definite.
+    -> Tensor: Triangular matrices (..., n, n).
+    LinAlgError: If a matrix is not positive definite.
 
     >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
@@ -669,24 +505,11 @@ def _old_cholesky(input: Value, upper: bool = False) -> Value:
 def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and LAPACK's code of success, which tells of matrices without a factor.
 
-    Parameters
-    ----------
-    upper : bool, default False
-        Whether the upper triangle is meant.
-    check_errors : bool, default False
-        Whether a matrix that is not positive definite is an error.
-
-    Returns
-    -------
-    named tuple
-        The triangular matrices `L` (..., n, n), and the codes `info` (...): 0, or the order of the
-        first leading minor that is not positive, where L is NaN (PyTorch: the part of the factor
-        that LAPACK came to), and has no derivative.
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is not positive definite, and `check_errors`.
+    check_errors: Whether a matrix that is not positive definite is an error.
+    -> named tuple: The triangular matrices `L` (..., n, n), and the codes `info` (...): 0,
+        or the order of the first leading minor that is not positive, where L is NaN (PyTorch: the
+        part of the factor that LAPACK came to), and has no derivative.
+    LinAlgError: If a matrix is not positive definite, and `check_errors`.
 
     >>> torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 5.0]])).L
     tensor([[2., 0.],
@@ -716,17 +539,9 @@ def _qr(A: Value, mode: str) -> tuple[Value, Value]:
 def qr(A: Value, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, `A == Q @ R`.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    mode : str, default 'reduced'
-        "reduced", "complete" (Q is square), or "r" (Q is empty).
-
-    Returns
-    -------
-    named tuple
-        The matrices `Q` and `R`.
+    A: Matrices (..., n, m).
+    mode: "reduced", "complete" (Q is square), or "r" (Q is empty).
+    -> named tuple: The matrices `Q` and `R`.
 
     >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
@@ -739,17 +554,9 @@ def qr(A: Value, mode: str = "reduced") -> Any:
 def _old_qr(input: Value, some: bool = True) -> Any:
     """`linalg.qr`, complete if not some.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
-    some : bool, default True
-        Whether Q has min(n, m) columns only.
-
-    Returns
-    -------
-    named tuple
-        The matrices `Q` and `R`.
+    input: Matrices (..., n, m).
+    some: Whether Q has min(n, m) columns only.
+    -> named tuple: The matrices `Q` and `R`.
 
     >>> Q, R = torch.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
@@ -770,17 +577,9 @@ def _require_driver(driver: str | None) -> None:
 def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    driver : str, optional
-        None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
-
-    Returns
-    -------
-    named tuple
-        The matrices `U`, the singular values `S`, and the matrices `Vh`.
+    A: Matrices (..., n, m).
+    driver: None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
+    -> named tuple: The matrices `U`, the singular values `S`, and the matrices `Vh`.
 
     >>> torch.linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
     tensor([3., 2.])
@@ -795,19 +594,10 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
 def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
-    some : bool, default True
-        Whether U and V have min(n, m) columns only.
-    compute_uv : bool, default True
-        Whether U and V are computed.
-
-    Returns
-    -------
-    named tuple
-        The matrices `U`, the singular values `S`, and the matrices `V`.
+    input: Matrices (..., n, m).
+    some: Whether U and V have min(n, m) columns only.
+    compute_uv: Whether U and V are computed.
+    -> named tuple: The matrices `U`, the singular values `S`, and the matrices `V`.
 
     >>> torch.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
     tensor([3., 2.])
@@ -825,17 +615,9 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
 def svdvals(A: Value, *, driver: str | None = None) -> Value:
     """The singular values, in descending order.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    driver : str, optional
-        None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
-
-    Returns
-    -------
-    Tensor
-        The values (..., min(n, m)).
+    A: Matrices (..., n, m).
+    driver: None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
+    -> Tensor: The values (..., min(n, m)).
 
     >>> torch.linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3)
     tensor([3., 2.])
@@ -853,10 +635,8 @@ def _as_complex(x: Value) -> Value:
 def eig(A: Value) -> Any:
     """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex.
 
-    Returns
-    -------
-    named tuple
-        The numbers `eigenvalues` (..., n), and the matrices `eigenvectors` (..., n, n).
+    -> named tuple: The numbers `eigenvalues` (..., n), and the matrices `eigenvectors`
+        (..., n, n).
 
     >>> torch.linalg.eig(torch.diag(torch.tensor([2.0, 3.0]))).eigenvalues
     tensor([2.+0.j, 3.+0.j])
@@ -871,10 +651,7 @@ def eig(A: Value) -> Any:
 def eigvals(A: Value) -> Value:
     """The eigenvalues of a square matrix, complex.
 
-    Returns
-    -------
-    Tensor
-        The numbers (..., n).
+    -> Tensor: The numbers (..., n).
 
     >>> torch.linalg.eigvals(torch.diag(torch.tensor([2.0, 3.0])))
     tensor([2.+0.j, 3.+0.j])
@@ -888,15 +665,9 @@ def eigvals(A: Value) -> Value:
 def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix.
 
-    Parameters
-    ----------
-    UPLO : str, default 'L'
-        The triangle that is read, "L" or "U".
-
-    Returns
-    -------
-    named tuple
-        The real numbers `eigenvalues` (..., n), and the matrices `eigenvectors` (..., n, n).
+    UPLO (str): The triangle that is read, "L" or "U".
+    -> named tuple: The real numbers `eigenvalues` (..., n), and the matrices `eigenvectors`
+        (..., n, n).
 
     >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.round(decimals=3)
     tensor([1., 3.])
@@ -909,15 +680,8 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
 def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     """The eigenvalues, ascending, of a Hermitian matrix.
 
-    Parameters
-    ----------
-    UPLO : str, default 'L'
-        The triangle that is read, "L" or "U".
-
-    Returns
-    -------
-    Tensor
-        The real numbers (..., n).
+    UPLO (str): The triangle that is read, "L" or "U".
+    -> Tensor: The real numbers (..., n).
 
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=3)
     tensor([1., 3.])
@@ -933,15 +697,8 @@ def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
 def lu(A: Value, *, pivot: bool = True) -> Any:
     """P, L and U with `A == P @ L @ U`: a permutation, and two triangular matrices.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-
-    Returns
-    -------
-    named tuple
-        The matrices `P`, `L` and `U`.
+    A: Matrices (..., n, m).
+    -> named tuple: The matrices `P`, `L` and `U`.
 
     >>> torch.linalg.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).U
     tensor([[4., 0.],
@@ -954,20 +711,10 @@ def lu(A: Value, *, pivot: bool = True) -> Any:
 def lu_factor(A: Value, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and the swaps of rows, as `lu_solve` takes them.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-
-    Returns
-    -------
-    named tuple
-        The matrices `LU` (..., n, m), and the swaps `pivots` (..., min(n, m)), counted from 1.
-
-    Raises
-    ------
-    RuntimeError
-        If U has a zero on its diagonal, with which no equation can be solved.
+    A: Matrices (..., n, m).
+    -> named tuple: The matrices `LU` (..., n, m), and the swaps `pivots` (..., min(n, m)),
+        counted from 1.
+    RuntimeError: If U has a zero on its diagonal, with which no equation can be solved.
 
     >>> torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     torch.return_types.linalg_lu_factor(
@@ -986,15 +733,8 @@ def lu_solve(
 ) -> Value:
     """X with `A @ X == B`, from what `lu_factor(A)` returned.
 
-    Parameters
-    ----------
-    B : Tensor
-        The right-hand sides (..., n, m).
-
-    Returns
-    -------
-    Tensor
-        The solutions (..., n, m).
+    B: The right-hand sides (..., n, m).
+    -> Tensor: The solutions (..., n, m).
 
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[2.0], [4.0]]))
@@ -1013,15 +753,8 @@ def lu_solve(
 def _old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
     """The older form of `linalg.lu_solve`: X with `A @ X == b`.
 
-    Parameters
-    ----------
-    b : Tensor
-        The right-hand sides (..., n, m).
-
-    Returns
-    -------
-    Tensor
-        The solutions (..., n, m).
+    b (Tensor): The right-hand sides (..., n, m).
+    -> Tensor: The solutions (..., n, m).
 
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> torch.lu_solve(torch.tensor([[2.0], [4.0]]), LU, pivots)
@@ -1040,10 +773,7 @@ def _old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> A
 def matrix_exp(A: Value) -> Value:
     """The exponential of a square matrix, or of each of a stack.
 
-    Returns
-    -------
-    Tensor
-        Matrices (..., n, n).
+    -> Tensor: Matrices (..., n, n).
 
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
@@ -1057,17 +787,9 @@ def matrix_exp(A: Value) -> Value:
 def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
     """The cross products of vectors of three elements along a dimension.
 
-    Parameters
-    ----------
-    dim : int, default -1
-        The dimension, of length 3.
-    other : Tensor
-        The second vectors; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        Vectors, of the shape to which the shapes broadcast.
+    dim: The dimension, of length 3.
+    other: The second vectors; the shapes broadcast.
+    -> Tensor: Vectors, of the shape to which the shapes broadcast.
 
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
@@ -1079,17 +801,9 @@ def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
 def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Sums of `conj(x) * y` along a dimension.
 
-    Parameters
-    ----------
-    x : Tensor
-        The first vectors.
-    y : Tensor
-        The second vectors; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        The sums, without the dimension.
+    x: The first vectors.
+    y: The second vectors; the shapes broadcast.
+    -> Tensor: The sums, without the dimension.
 
     >>> torch.linalg.vecdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
@@ -1101,19 +815,10 @@ def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
 def diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """The diagonals of matrices: a view.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    dim1 : int, default -2
-        The first dimension of the matrices.
-    dim2 : int, default -1
-        The second one.
-
-    Returns
-    -------
-    Tensor
-        A view, whose last dimension is the diagonal.
+    A: Matrices (..., n, m).
+    dim1: The first dimension of the matrices.
+    dim2: The second one.
+    -> Tensor: A view, whose last dimension is the diagonal.
 
     >>> torch.linalg.diagonal(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([1., 4.])
@@ -1125,17 +830,9 @@ def diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Va
 def vander(x: Value, *, N: int | None = None) -> Value:
     """Rows of the powers 0, 1, ... of each element.
 
-    Parameters
-    ----------
-    x : Tensor
-        Vectors (..., n).
-    N : int, optional
-        The number of powers; n unless given.
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., n, N).
+    x: Vectors (..., n).
+    N: The number of powers; n unless given.
+    -> Tensor: Matrices (..., n, N).
 
     >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],

@@ -15,15 +15,8 @@ from tapegrad.torch._tensor.tensor import Tensor
 def manual_seed(seed: int) -> Generator:
     """Start the default generator anew from a seed, and return it.
 
-    Parameters
-    ----------
-    seed : int
-        The seed; negative ones count from 2**64.
-
-    Returns
-    -------
-    Generator
-        The default generator.
+    seed: The seed; negative ones count from 2**64.
+    -> Generator: The default generator.
 
     >>> first = torch.manual_seed(0) and torch.rand(2)
     >>> (torch.manual_seed(0) and torch.rand(2)).equal(first)
@@ -36,10 +29,7 @@ def manual_seed(seed: int) -> Generator:
 def seed() -> int:
     """Start the default generator anew from a seed of the operating system's; returns it.
 
-    Returns
-    -------
-    int
-        The seed.
+    -> int: The seed.
 
     >>> torch.seed() == torch.initial_seed()
     True
@@ -51,10 +41,7 @@ def seed() -> int:
 def initial_seed() -> int:
     """The seed that the default generator started from.
 
-    Returns
-    -------
-    int
-        The seed.
+    -> int: The seed.
 
     >>> generator = torch.manual_seed(7)
     >>> torch.initial_seed()
@@ -67,10 +54,7 @@ def initial_seed() -> int:
 def get_rng_state() -> Tensor:
     """The state of the default generator as a tensor of bytes.
 
-    Returns
-    -------
-    Tensor
-        The state (uint8).
+    -> Tensor: The state (uint8).
 
     >>> state = torch.get_rng_state()
     >>> x = torch.rand(2)
@@ -85,10 +69,7 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Set the state of the default generator to one that `get_rng_state` returned.
 
-    Parameters
-    ----------
-    new_state : Tensor
-        A state (uint8).
+    new_state: A state (uint8).
 
     >>> torch.set_rng_state(torch.get_rng_state())
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from agreement import agree, numbers
 from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
+from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch.autograd import forward_ad
 
 Call = Callable[..., Any]
@@ -391,3 +393,37 @@ def test_what_pytorch_refuses_is_refused(call: Call) -> None:
 )
 def test_losses_of_torch_itself_are_not_reduced_unless_asked(call: Call) -> None:
     agree(call, X, numbers(2, 4) + 0.5, name=False)
+
+
+def _of_two() -> list[str]:
+    """The functions of `torch` of two tensors: parameters without a default."""
+    found = []
+    for name, call in OPERATIONS.items():
+        if inspect.isfunction(call):
+            parameters = inspect.signature(call).parameters.values()
+            kinds = [p.annotation for p in parameters if p.default is p.empty]
+            if len(kinds) == 2 and {*kinds} <= {"Tensor", "TensorLike", "Value"}:
+                found.append(name)
+    return found
+
+
+def test_functions_of_two_take_both_by_name():
+    """The results and the nodes are those of a call with both by position."""
+    x = torch.tensor([[1.5, 2.5], [0.5, 3.0]], requires_grad=True)
+    y = torch.tensor([[2.0, 1.0], [3.0, 0.5]])
+    checked = 0
+    for name in _of_two():
+        call = OPERATIONS[name]
+        words = list(inspect.signature(call).parameters)[:2]
+        try:
+            made = call(x, y)
+        except (LookupError, RuntimeError, TypeError, UserWarning, ValueError):
+            continue  # it is no function of two such tensors
+        for given in ((), (x,)):
+            named = dict(zip(words[len(given) :], (x, y)[len(given) :], strict=True))
+            again = call(*given, **named)
+            if isinstance(made, torch.Tensor):
+                assert torch.equal(again, made), name
+                assert type(again.grad_fn) is type(made.grad_fn), name
+                checked += 1
+    assert checked > 50

@@ -146,6 +146,18 @@ Examples
     )
 
 
+def test_an_entry_of_no_parameter_is_an_error():
+    def misspelt(input, dim: int):
+        """Halves.
+
+        input: The numbers.
+        dims: The dimension.
+        """
+
+    with pytest.raises(ValueError, match=r"entries for no parameters: \{'dims'\}"):
+        completed(misspelt)
+
+
 def test_errors_name_the_member_of_a_family():
     with pytest.raises(TypeError, match=r"^max_pool2d\(\) missing 2 required"):
         torch.nn.functional.max_pool2d()

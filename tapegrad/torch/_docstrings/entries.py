@@ -8,6 +8,26 @@ with it.
 from __future__ import annotations
 
 ENTRIES = {
+    "_ops.create.window_functions": """
+**options (object): As of `zeros`: device, layout, pin_memory, requires_grad.
+-> Tensor (Tensor): A vector of `window_length` elements.
+dtype (dtype): A floating dtype; the default one unless given.
+""",
+    "_ops.index": """
+-> Value (Tensor): A copy of `input` with those elements.
+""",
+    "_ops.index.scatter": """
+index (Tensor): Positions along the dimension, of as many dimensions as `input`.
+src (Tensor): The elements, at least as many as positions along each dimension.
+""",
+    "_ops.index.select": """
+index (Tensor): Positions along the dimension: a vector of whole numbers.
+source (Tensor): The parts, one for each position, of the dtype of `input`.
+value (number or Tensor): The number, or a tensor of no dimensions.
+""",
+    "_ops.object.memory": """
+-> int (int): The number.
+""",
     "autograd": """
 create_graph (bool): Make the results differentiable, also with respect to tensors from which the
     inputs were computed; else they have no history.

@@ -27,48 +27,6 @@ from typing import Any
 from tapegrad.torch._docstrings.dimensions import entry_text, filled
 from tapegrad.torch._docstrings.parameters import described, ending, kind_of, shared, shared_result
 
-_OF_ONE = """\
-{summary}
-
-Parameters
-----------
-input : Tensor
-    Numbers, of any shape{kinds}. Integers and bools are taken as the default dtype.
-
-Returns
--------
-Tensor
-    A value for each element, in the shape of `input`.
-{raises}
-Examples
---------
->>> import tapegrad.torch as torch
->>> torch.{call}(torch.tensor({argument}))
-tensor({result})
-"""
-
-_OF_TWO = """\
-{summary}
-
-Parameters
-----------
-input : Tensor
-    The first operands, of any shape{kinds}.
-other : Tensor
-    The second operands; the shapes broadcast, and the dtypes are promoted to one.
-
-Returns
--------
-Tensor
-    {returns}
-
-Examples
---------
->>> import tapegrad.torch as torch
->>> torch.{call}({arguments})
-tensor({result})
-"""
-
 _IN_PLACE = """\
 `{word}`, written into this tensor's own memory.
 {parameters}
@@ -78,12 +36,15 @@ Tensor
     This tensor itself.
 """
 
-_REFUSES_COMPLEX = """
-Raises
-------
-NotImplementedError
-    For complex numbers.
-"""
+
+def told(summary: str, call: str, result: str, *entries: str) -> str:
+    """The docstring of an operation that a table declares, for `completed`.
+
+    call, result: the example, and what it prints. entries: of a line each.
+    """
+    return "\n\n".join(
+        [summary, *filter(None, ["\n".join(entries)]), f">>> torch.{call}\n{result}"]
+    )
 
 
 def of_one(summary: str, call: str, argument: str, result: str, *, real_only: bool = False) -> str:
@@ -92,13 +53,13 @@ def of_one(summary: str, call: str, argument: str, result: str, *, real_only: bo
     argument, result: what the example gives, and what it prints. real_only: complex numbers are
     refused.
     """
-    return _OF_ONE.format(
-        summary=summary,
-        kinds="" if real_only else ", real or complex",
-        raises=_REFUSES_COMPLEX if real_only else "",
-        call=call,
-        argument=argument,
-        result=result,
+    kinds = "" if real_only else ", real or complex"
+    return told(
+        summary,
+        f"{call}(torch.tensor({argument}))",
+        f"tensor({result})",
+        f"input: Numbers, of any shape{kinds}. Integers and bools are taken as the default dtype.",
+        *["NotImplementedError: For complex numbers."] * real_only,
     )
 
 
@@ -116,25 +77,14 @@ def of_two(
     arguments, result: what the example gives, and what it prints. kinds: what the first may be,
     after a comma.
     """
-    return _OF_TWO.format(
-        summary=summary,
-        kinds=kinds,
-        returns=returns,
-        call=call,
-        arguments=", ".join(f"torch.tensor({argument})" for argument in arguments),
-        result=result,
+    return told(
+        summary,
+        f"{call}({', '.join(f'torch.tensor({argument})' for argument in arguments)})",
+        f"tensor({result})",
+        f"input: The first operands, of any shape{kinds}.",
+        "other: The second operands; the shapes broadcast, and the dtypes are promoted to one.",
+        f"-> Tensor: {returns}",
     )
-
-
-def told(summary: str, call: str, result: str, *, parameters: str = "", returns: str = "") -> str:
-    """The docstring of an operation that a table declares, for `completed`.
-
-    call, result: the example, and what it prints. parameters, returns: entries of these sections.
-    """
-    parts = [summary]
-    parts += [f"Parameters\n----------\n{parameters}"] if parameters else []
-    parts += [f"Returns\n-------\n{returns}"] if returns else []
-    return "\n\n".join([*parts, f"Examples\n--------\n>>> torch.{call}\n{result}"])
 
 
 def in_place(word: str, docstring: str | None) -> str:
@@ -350,6 +300,9 @@ def _parameters(
         match = _HEAD.match(entry)
         assert match
         own |= dict.fromkeys(match["names"].split(", "), match)
+    strange = own.keys() - {name for name, *_ in names}
+    if strange and entry_of is described:  # a family's text may have more
+        raise ValueError(f"{module}: a docstring has entries for no parameters: {strange}")
     entries = []
     for name, annotation, default in names:
         match = own.get(name)
@@ -395,7 +348,7 @@ def _returns(
 # --- Public names that are no operations --------------------------------------------------------
 
 _ROOMS = "tapegrad.torch."
-_OF_OPERATIONS = ("_docstrings", "_ops", "_rules")
+_OF_OPERATIONS = ("_docstrings", "_rules")
 _SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
 
 

@@ -26,12 +26,7 @@ from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.gathering import ABSENT, gathered, is_watched_leaf
-from tapegrad.torch._engine.node_run import (
-    check_usable,
-    free,
-    is_singular,
-    run_node,
-)
+from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.modes import MODE, USUAL
 from tapegrad.torch._graph.node import (

@@ -20,7 +20,7 @@ from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
-from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
+from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value, Values, Wanted
 from tapegrad._core.values import innermost, is_mapped, is_plain_array
 from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
@@ -50,9 +50,7 @@ class _Calling(Rule):
 
     form = "custom"
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         """Give NaN: a limit cannot be taken through a user's backward."""
         parts = out if isinstance(out, tuple) else (out,)
         made = [None if part is None else np.full(part.shape, np.nan) for part in parts]
@@ -109,7 +107,7 @@ class Backward:
             for bar, like in zip(found, args, strict=True)
         ]
 
-    def _usual(self, given: tuple[Any, ...], args: Sequence[Value]) -> list[Cotangent] | None:
+    def _usual(self, given: tuple[Any, ...], args: Values) -> list[Cotangent] | None:
         """Gradients that are untraced arrays like their arguments; None if one is not so."""
         node = self.node
         places = node._places
@@ -136,12 +134,7 @@ class Backward:
         return found
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         """Run the user's backward on tensors."""
         node = self.node
@@ -149,7 +142,7 @@ class Backward:
         found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
         return self._with_zeros(found, args)
 
-    def _with_zeros(self, found: list[Cotangent], args: Sequence[Value]) -> list[Cotangent]:
+    def _with_zeros(self, found: list[Cotangent], args: Values) -> list[Cotangent]:
         """The cotangents of arguments, with zeros in place of None where that is expected."""
         for position, parent in enumerate(parents_of(self.node._entry)):
             if parent is ABSENT:
@@ -239,7 +232,7 @@ def _checked(node: Slot, edge: int, gradient: object, like: Value) -> Cotangent:
     return bar
 
 
-def _array_beside(arrays: Sequence[Value], tensor: Tensor) -> Value:
+def _array_beside(arrays: Values, tensor: Tensor) -> Value:
     """The array of a tensor; on the tape above the graph only if one of the given arrays is."""
     return array_of(tensor) if any(map(is_above, arrays)) else array_below(tensor)
 
@@ -567,10 +560,10 @@ class _Traced(General):
         self.sources: list[int | None] = []
         self.several = False
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), True
 
-    def _args(self, arrays: Sequence[Value]) -> list[Any]:
+    def _args(self, arrays: Values) -> list[Any]:
         args = list(self.made.args)
         for place, array in zip(self.made.places, arrays, strict=True):
             args[place] = x = of_array(array)
@@ -593,7 +586,7 @@ class _Traced(General):
         rest = iter(parts)
         return [of_array(next(rest)) if y is None else y for y in self.template]
 
-    def _context(self, args: Sequence[Value], out: Sequence[Value]) -> Any:
+    def _context(self, args: Values, out: Sequence[Value]) -> Any:
         made = self.made
         inputs = self._args(args)
         node = made.context(inputs)
@@ -613,12 +606,7 @@ class _Traced(General):
         return node
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         node = self._context(args, out)
         needed = dict(zip(self.made.places, wanted, strict=True))
@@ -631,9 +619,7 @@ class _Traced(General):
         found = run_backward(node, bars, likes, args)
         return [bar if want else None for bar, want in zip(found, wanted, strict=True)]
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         function = self.made.function
         if not function._has_jvp():
             if not function._has_backward():

@@ -18,14 +18,7 @@ from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.node_run import check_unchanged, is_singular
-from tapegrad.torch._graph.node import (
-    FREED,
-    WATCHED,
-    AccumulateGrad,
-    FunctionNode,
-    Node,
-    freed,
-)
+from tapegrad.torch._graph.node import FREED, WATCHED, AccumulateGrad, FunctionNode, Node, freed
 from tapegrad.torch._graph.versions import LATEST
 
 # Stands for the node of an argument that has none. It is compared by identity, which for a node

@@ -32,8 +32,7 @@ _SIZES = {"self_sym_sizes": SIZES}
 # By the name of a node: the words after `_saved_`, and where the entry has what they name.
 PLACES: dict[str, dict[str, int]] = {
     **dict.fromkeys(
-        (f"{word}Backward0" for word in "Mul Div Maximum Minimum Atan2 Fmod Cross".split()),
-        _PAIR,
+        (f"{word}Backward0" for word in "Mul Div Maximum Minimum Atan2 Fmod Cross".split()), _PAIR
     ),
     **dict.fromkeys(
         (

@@ -135,11 +135,7 @@ NUMBERS: dict[str, dict[str, Reader]] = {
         "dim1": _param("axis1"),
         "dim2": _param("axis2"),
     },
-    "EluBackward0": {
-        "alpha": _argument(1),
-        "scale": _argument(2),
-        "input_scale": _argument(3),
-    },
+    "EluBackward0": {"alpha": _argument(1), "scale": _argument(2), "input_scale": _argument(3)},
     "FlipBackward0": {"dims": _param("axis", several=True)},
     "HardtanhBackward0": {"min_val": _argument(1), "max_val": _argument(2)},
     "LeakyReluBackward0": {"negative_slope": _argument(1)},

@@ -68,10 +68,7 @@ def stop_logging() -> Mode | None:
 def is_grad_enabled() -> bool:
     """Whether operations of this thread are logged, so that they can be differentiated.
 
-    Returns
-    -------
-    bool
-        Whether it is so.
+    -> bool: Whether it is so.
 
     >>> import tapegrad.torch as torch
     >>> torch.is_grad_enabled()
@@ -90,10 +87,7 @@ def is_logging() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread.
 
-    Returns
-    -------
-    bool
-        Whether it is so.
+    -> bool: Whether it is so.
 
     >>> import tapegrad.torch as torch
     >>> torch.is_inference_mode_enabled()
@@ -122,10 +116,7 @@ class Manager(Block[Any]):
     def clone(self) -> Manager:
         """Another manager of the same kind.
 
-        Returns
-        -------
-        Manager
-            Entered once; each call of a decorated function enters one of its own.
+        -> Manager: Entered once; each call of a decorated function enters one of its own.
         """
         return type(self)()
 

@@ -76,10 +76,7 @@ class Node:
     def name(self) -> str:
         """The name of the operation's backward function.
 
-        Returns
-        -------
-        str
-            Such as `MulBackward0`.
+        -> str: Such as `MulBackward0`.
         """
         return type(self).__name__
 
@@ -102,15 +99,9 @@ class Node:
     def register_hook(self, hook: Function) -> Handle:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran.
 
-        Parameters
-        ----------
-        hook : callable
-            Takes two tuples of tensors or None; what it returns, if not None, replaces the first.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` takes the hook away.
+        hook (callable): Takes two tuples of tensors or None; what it returns, if not None,
+            replaces the first.
+        -> Handle: Its `remove()` takes the hook away.
         """
         if self._posthooks is None:
             self._posthooks = Hooks()
@@ -120,15 +111,9 @@ class Node:
     def register_prehook(self, hook: Function) -> Handle:
         """Call `hook(grad_outputs)` before this node runs.
 
-        Parameters
-        ----------
-        hook : callable
-            Takes a tuple of tensors or None; what it returns, if not None, replaces it.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` takes the hook away.
+        hook (callable): Takes a tuple of tensors or None; what it returns, if not None, replaces
+            it.
+        -> Handle: Its `remove()` takes the hook away.
         """
         if self._prehooks is None:
             self._prehooks = Hooks()

@@ -18,13 +18,7 @@ import numpy as np
 from tapegrad._core.recorded import entering, refuse_program
 from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Value
-from tapegrad._core.values import (
-    Mapped,
-    in_place,
-    lift_to_level_of,
-    recorded_in,
-    without_traces,
-)
+from tapegrad._core.values import Mapped, in_place, lift_to_level_of, recorded_in, without_traces
 
 Path = Callable[[Value], Value]
 REPEATED = (

@@ -253,13 +253,7 @@ def private(
 ) -> Callable[[Function], Function]:
     """Make an operation that is registered neither in `torch` nor as a method."""
     return operation(
-        backward,
-        view=view,
-        method=False,
-        function=False,
-        name=name,
-        exact=exact,
-        planned=planned,
+        backward, view=view, method=False, function=False, name=name, exact=exact, planned=planned
     )
 
 
@@ -408,6 +402,16 @@ def add_inplace(
     register(f"{word}_", method=method)(call)
 
 
+def by_tensor(word: str, place: int, name: str) -> Label:
+    """`FmodBackward1` where the argument at a place, or of a name, is a tensor, else 0."""
+
+    def label(*args: Any, **words: Any) -> str:
+        given = args[place] if len(args) > place else words.get(name)
+        return f"{word}Backward{int(isinstance(given, Tensor))}"
+
+    return label
+
+
 def class_for(backward: Label, args: tuple[Any, ...], kwargs: Params) -> type[Node]:
     """The class of the node of a call."""
     return node_class(backward if isinstance(backward, str) else backward(*args, **kwargs))
@@ -537,10 +541,10 @@ def _resize(out: Tensor, made: Tensor) -> None:
         warn(
             "An output with one or more elements was resized since it had shape "
             f"{list(out.shape)}, which does not match the required output shape "
-            f"{list(made.shape)}. Pass a tensor of that shape, or an empty one.",
+            f"{list(made.shape)}. Pass a tensor of that shape, or an empty one."
         )
     out._value = made._value.astype(out._value.dtype)
     count_write(out)
 
 
-__all__ = ["OPERATIONS", "ORIGINS", "alias", "operation", "register"]
+__all__ = ["OPERATIONS", "ORIGINS", "alias", "by_tensor", "operation", "register"]

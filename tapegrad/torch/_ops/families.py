@@ -10,13 +10,7 @@ import sys
 from types import FunctionType
 
 from tapegrad.torch._ops import foreach
-from tapegrad.torch._ops.create import (
-    creation,
-    random,
-    random_fill,
-    ranges,
-    window_functions,
-)
+from tapegrad.torch._ops.create import creation, random, random_fill, ranges, window_functions
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._ops.elementwise import (
     activations,

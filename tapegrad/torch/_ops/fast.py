@@ -30,19 +30,14 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.data import from_operand
 from tapegrad.torch._ops.declare import Operation, finish
 from tapegrad.torch._ops.index.checks import are_below, sparse_grid
-from tapegrad.torch._ops.view_paths import announce, node_for
+from tapegrad.torch._ops.making import node_for
+from tapegrad.torch._ops.view_paths import announce
 from tapegrad.torch._rules.affine import AFFINE
-from tapegrad.torch._tensor.tensor import (
-    LEAF,
-    Tensor,
-    accumulator_of,
-    array_of,
-    ndarray,
-    of_value,
-)
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, of_value
 from tapegrad.torch._types import Dim, TensorLike
 
 mode_of = MODE.get
+ABSENT: Any = object()  # stands for an argument that is not there, or comes by its name
 MATMUL = REGISTRY[np.matmul]
 MM = node_class("MmBackward0")
 ADDMM = node_class("AddmmBackward0")
@@ -133,12 +128,7 @@ def is_short(tensor: TensorLike) -> bool:
 
 
 def short_pair(  # noqa: C901 - the hot path, written out
-    ufunc: Any,
-    label: str,
-    general: Operation,
-    *,
-    warns: bool,
-    of_tensors: str = "",
+    ufunc: Any, label: str, general: Operation, *, warns: bool, of_tensors: str = ""
 ) -> Any:
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
 
@@ -224,9 +214,10 @@ def short_pair(  # noqa: C901 - the hot path, written out
 
     operate = made(general)
 
-    def call(input: TensorLike, other: TensorLike, *rest: Any, **kwargs: Any) -> Any:
-        if kwargs or rest or not isinstance(input, Tensor):
-            return general(input, other, *rest, **kwargs)
+    def call(input: TensorLike, other: TensorLike = ABSENT, *rest: Any, **kwargs: Any) -> Any:
+        if kwargs or rest or other is ABSENT or not isinstance(input, Tensor):
+            others = () if other is ABSENT else (other, *rest)
+            return general(input, *others, **kwargs)  # which may call it by another name
         return operate(input, other)
 
     call.operator = made(operator_for(general))  # type: ignore[attr-defined]
@@ -262,14 +253,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
             x_node = accumulator_of(input)
         result.node = node = new(node_type)
         node._number = next_number()
-        node._entry = (
-            rule,
-            out if out_kept else None,
-            x if x_kept else None,
-            None,
-            x_node,
-            -1,
-        )
+        node._entry = (rule, out if out_kept else None, x if x_kept else None, None, x_node, -1)
         return result
 
     return call

@@ -6,7 +6,7 @@ these, and here each is a loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tapegrad.torch._ops.declare import OPERATIONS, register
@@ -39,6 +39,15 @@ def _spread(count: int, given: Any) -> list[Any]:
     raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
+def _each(
+    tensors: Sequence[Tensor], args: Sequence[Any], words: dict[str, Any]
+) -> Iterator[tuple[Tensor, tuple[list[Any], dict[str, Any]]]]:
+    """Each tensor with its arguments."""
+    lists = [_spread(len(tensors), given) for given in (*args, *words.values())]
+    for x, *given in zip(tensors, *lists, strict=True):
+        yield x, (given[: len(args)], dict(zip(words, given[len(args) :], strict=True)))
+
+
 def _called(word: str, tensor: Any, args: Sequence[Any], words: dict[str, Any]) -> Any:
     """One operation; the bounds of maximum and minimum may be numbers."""
     base = word.rstrip("_")
@@ -60,21 +69,12 @@ def _declare(word: str) -> None:
             _require(args[0])
             return tuple(OPERATIONS[word](self, exponent) for exponent in args[0])
         _require(self)
-        lists = [_spread(len(self), given) for given in (*args, *words.values())]
-
-        def given_at(place: int) -> tuple[list[Any], dict[str, Any]]:
-            parts = [part[place] for part in lists]
-            return parts[: len(args)], dict(zip(words, parts[len(args) :], strict=True))
-
-        return tuple(_called(word, x, *given_at(place)) for place, x in enumerate(self))
+        return tuple(_called(word, x, *given) for x, given in _each(self, args, words))
 
     def write(self: Sequence[Tensor], *args: Any, **words: Any) -> Any:
         _require(self)
-        lists = [_spread(len(self), given) for given in (*args, *words.values())]
-        for place, tensor in enumerate(self):
-            given = [part[place] for part in lists]
-            named = dict(zip(words, given[len(args) :], strict=True))
-            _called(f"{word}_", tensor, given[: len(args)], named)
+        for x, given in _each(self, args, words):
+            _called(f"{word}_", x, *given)
         return self
 
     _name(call, f"_foreach_{word}", f"`{word}` of each tensor of a list.")

@@ -60,12 +60,7 @@ class _Probe(GraphTape):
 
 
 def learned(
-    trace: Call,
-    args: Sequence[Any],
-    kwargs: Params,
-    tensors: list[Tensor],
-    result: Any,
-    off: bool,
+    trace: Call, args: Sequence[Any], kwargs: Params, tensors: list[Tensor], result: Any, off: bool
 ) -> Make | None:
     """How such a call is made, of the tensors among its arguments; None if it is not planned."""
     arrays = [tensor._value for tensor in tensors]

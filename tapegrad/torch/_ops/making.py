@@ -17,12 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
-from tapegrad._core.fast.call_plans import (
-    CallPlan,
-)
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.quiet import silence, silently, silently_again
 from tapegrad._core.rule import Rule
-from tapegrad._core.types import Params, Value
+from tapegrad._core.types import Params, Value, Values
 from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
@@ -118,7 +116,7 @@ def maker_of(
     return _maker_of_several(len(arrays), made, results, logs)
 
 
-def made_by(make: Make, tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+def made_by(make: Make, tensors: Sequence[Tensor], arrays: Values) -> Any:
     """A call of the tensors among its arguments, and their arrays."""
     count = len(arrays)
     if count == 1:
@@ -188,7 +186,7 @@ def _maker(
     keeping = _is_keeping(call_plan)
     both, whole = sources == [0, 1] and count == 2, sources == [*range(count)]
 
-    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
+    def make(tensors: Sequence[Tensor], arrays: Values) -> Tensor:
         given = arrays
         if not in_order:
             given = [arrays[number] if number >= 0 else constant for number, constant in places]
@@ -214,13 +212,13 @@ def _maker(
         if both:
             first, second = tensors
             nodes: Any = (
-                _node_for(first) if first.node is LEAF else first.node,
-                _node_for(second) if second.node is LEAF else second.node,
+                node_for(first) if first.node is LEAF else first.node,
+                node_for(second) if second.node is LEAF else second.node,
             )
         elif whole:
-            nodes = tuple([_node_for(x) if x.node is LEAF else x.node for x in tensors])
+            nodes = tuple([node_for(x) if x.node is LEAF else x.node for x in tensors])
         else:
-            nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
+            nodes = tuple([-1 if n < 0 else node_for(tensors[n]) for n in sources])
         node._number = next_number()
         node._entry = rule, out if keeps_out else spec, kept, call_plan, nodes, None
         return result
@@ -269,7 +267,7 @@ def _maker_of_one(
         result._value = out
         source = tensor.node
         if source is LEAF:
-            source = _node_for(tensor)
+            source = node_for(tensor)
         result.node = node = new(node_type)
         node._number = next_number()
         nodes = (source, *absent) if constants else (source,)
@@ -309,11 +307,11 @@ def _maker_of_two(
         if by_x:
             x_node = first.node
             if x_node is LEAF:
-                x_node = _node_for(first)
+                x_node = node_for(first)
         if by_y:
             y_node = second.node
             if y_node is LEAF:
-                y_node = _node_for(second)
+                y_node = node_for(second)
         result.node = node = new(node_type)
         node._number = next_number()
         kept = x if keeps_x else x_spec, y if keeps_y else y_spec
@@ -342,11 +340,11 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
 
     run_all = _runner(plan)
 
-    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+    def make(tensors: Sequence[Tensor], arrays: Values) -> Any:
         values = list(arrays)
         nodes: list[Any] = []
         if logs:
-            nodes += [None if x.node is None else _node_for(x) for x in tensors]
+            nodes += [None if x.node is None else node_for(x) for x in tensors]
         try:
             silently(run_all, values, nodes)
         except RuntimeError as error:
@@ -443,7 +441,7 @@ def kept_by(result: Tensor) -> Any:
     return kept[-1] if len(kept) > len(nodes) else params.get("kept")
 
 
-def _node_for(x: Tensor) -> Node:
+def node_for(x: Tensor) -> Node:
     """The node of a tensor that is about to be used; RuntimeError for inference tensors.
 
     These may be leaves that require grad, but never have a node of an operation.
@@ -454,4 +452,14 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["Call", "Make", "Place", "Results", "Step", "kept_by", "made_by", "maker_of"]
+__all__ = [
+    "Call",
+    "Make",
+    "Place",
+    "Results",
+    "Step",
+    "kept_by",
+    "made_by",
+    "maker_of",
+    "node_for",
+]

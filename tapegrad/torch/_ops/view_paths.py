@@ -30,9 +30,10 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
 from tapegrad.torch._ops.kernels import plan_one, plan_spread
+from tapegrad.torch._ops.making import node_for
 from tapegrad.torch._rules.bfloat16 import repeated
 from tapegrad.torch._tensor.meta import is_meta
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
+from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
 from tapegrad.torch._types import Number
 
@@ -437,14 +438,6 @@ def _told(x: Tensor, path: Path, label: type[Node], mode: Mode) -> Tensor:
         made = _taken_traced(x, path, label)
     announce(made, mode, start, label, x)
     return made
-
-
-def node_for(x: Tensor) -> Node:
-    """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
-    if x._inference:
-        array_of(x)
-    node: Node = accumulator_of(x) if x.node is LEAF else x.node
-    return node
 
 
 def announce(made: Tree, mode: Mode, start: int, label: type[Node], x: Tensor) -> None:

@@ -12,14 +12,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import Constant, Linear
 from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import ruled
 from tapegrad.torch._rules.pooling import positions
 from tapegrad.torch._rules.resampling import Scaling, area, resampled
 from tapegrad.torch._rules.windows import Windows
@@ -41,7 +39,8 @@ def means(x: Value, numbers: Sequence[int]) -> Value:
 # --- Maxima -------------------------------------------------------------------------------------
 
 
-def _winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
+@ruled("AdaptiveMaxPool2DBackward0", Constant, arrays=1, name="adaptive_max_pool")
+def winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
     """Positions, in the flattened last axes, of the maxima over adaptive windows, int64.
 
     The first of equal elements is the first of the first row that has one, so one axis is searched
@@ -73,7 +72,7 @@ def _winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
 
 
 def _winners_side_by_side(rows: Value, numbers: tuple[int, ...]) -> Value:
-    """`_winners` where each axis after the first is cut into equal parts."""
+    """`winners` where each axis after the first is cut into equal parts."""
     sides = list(zip(rows.shape[1:], numbers, strict=True))
     ways = tuple(Windows(n, n // k, n // k, 0, k) for n, k in sides)
     shape = [part for way in ways for part in (way.number, way.kernel)]
@@ -126,21 +125,28 @@ def _highest(x: Value, axis: int, number: int) -> tuple[Value, Value]:
     return best, own + starts.reshape(beside)
 
 
-winners = Declared(_winners)
-winners.rule = Constant(winners, arrays=1, name="adaptive_max_pool", batch=winners)
-
-
 # --- Elements at positions ----------------------------------------------------------------------
 
 
-def _chosen(places: Value, x: Value, *, dims: int) -> Value:
+def _pull_chosen(g: Cotangent, _out: Value, places: Value, x: Value, dims: int) -> Cotangent:
+    return added(places, g, sizes=tuple(x.shape[x.ndim - dims :]))
+
+
+@ruled("AdaptiveMaxPool2DBackward0", Linear, [_pull_chosen], fixed=1)
+def chosen(places: Value, x: Value, *, dims: int) -> Value:
     """The elements at positions in the `dims` last axes of x, flattened."""
     lead = x.shape[: x.ndim - dims]
     count, size = math.prod(lead), math.prod(x.shape[len(lead) :])
     return x.reshape(-1)[_positions(places, count, size)].reshape(places.shape)
 
 
-def _added(places: Value, g: Cotangent, *, sizes: tuple[int, ...]) -> Value:
+@ruled(
+    "AdaptiveMaxPool2DBackwardBackward0",
+    Linear,
+    [lambda x, _out, places, _g, sizes: chosen(places, x, dims=len(sizes))],
+    fixed=1,
+)
+def added(places: Value, g: Cotangent, *, sizes: tuple[int, ...]) -> Value:
     """Zeros, with `sizes` for the last axes, to which g is added at such positions."""
     lead = g.shape[: g.ndim - len(sizes)]
     out = np.zeros((*lead, *sizes), g.dtype)
@@ -153,23 +159,3 @@ def _positions(places: Value, count: int, size: int) -> Value:
     """Positions in `count` arrays of a size as positions in all of them: (count, places)."""
     each = places.reshape(count, math.prod(places.shape) // max(count, 1))
     return each + np.arange(0, count * size, size)[:, None] if count > 1 else each
-
-
-chosen, added = Declared(_chosen), Declared(_added)
-
-
-def _declare(made: Any, transpose: Any, label: str) -> None:
-    made.rule = Linear(made, [transpose], fixed=1, name=made.__name__, batch=made)
-    name_nodes(made.rule, label)
-
-
-_declare(
-    chosen,
-    lambda g, _out, places, x, dims: added(places, g, sizes=tuple(x.shape[x.ndim - dims :])),
-    "AdaptiveMaxPool2DBackward0",
-)
-_declare(
-    added,
-    lambda x, _out, places, _g, sizes: chosen(places, x, dims=len(sizes)),
-    "AdaptiveMaxPool2DBackwardBackward0",
-)

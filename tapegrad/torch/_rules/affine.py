@@ -6,13 +6,12 @@ Knows the forms of rules. Must not know tensors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Wanted
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.fused import Fused
@@ -23,42 +22,12 @@ def _added_product(
     input: Value, mat1: Value, mat2: Value, beta: Number = 1, alpha: Number = 1
 ) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)`; with beta = 0 NaN in input is ignored."""
-    product = np.matmul(mat1, mat2)
-    if alpha != 1:
-        product = product * alpha
-    if beta == 0:
-        return product
-    return product + (input if beta == 1 else input * beta)
+    product = _times(np.matmul(mat1, mat2), alpha)
+    return product if beta == 0 else product + _times(input, beta)
 
 
-def _pull_added(
-    g: Cotangent, _out: Value, _input: Value, *_: Any, beta: Number = 1, alpha: Number = 1
-) -> Cotangent:
-    return g if beta == 1 else g * beta
-
-
-def _pull_left(
-    g: Cotangent,
-    _out: Value,
-    _input: Value,
-    _mat1: Value,
-    mat2: Value,
-    beta: Number = 1,
-    alpha: Number = 1,
-) -> Cotangent:
-    return _matmul_x(g if alpha == 1 else g * alpha, None, _mat1, mat2)
-
-
-def _pull_right(
-    g: Cotangent,
-    _out: Value,
-    _input: Value,
-    mat1: Value,
-    _mat2: Value,
-    beta: Number = 1,
-    alpha: Number = 1,
-) -> Cotangent:
-    return _matmul_y(g if alpha == 1 else g * alpha, None, mat1, _mat2)
+def _times(x: Value, factor: Number) -> Value:
+    return x if factor == 1 else x * factor
 
 
 def _push_added(
@@ -67,6 +36,7 @@ def _push_added(
     _input: Value,
     mat1: Value,
     mat2: Value,
+    *,
     beta: Number = 1,
     alpha: Number = 1,
 ) -> Tangent:
@@ -90,13 +60,17 @@ def _added_examples(
 class _AddedProduct(General, Fused):
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [False, wanted[2], wanted[1]], False
 
 
 ADDED_PRODUCT = _AddedProduct(
     _added_product,
-    vjp=[_pull_added, _pull_left, _pull_right],
+    vjp=[
+        lambda g, _out, *_, beta=1, alpha=1: _times(g, beta),
+        lambda g, _out, _input, x, y, beta=1, alpha=1: _matmul_x(_times(g, alpha), None, x, y),
+        lambda g, _out, _input, x, y, beta=1, alpha=1: _matmul_y(_times(g, alpha), None, x, y),
+    ],
     jvp=_push_added,
     arrays=3,
     name="addmm",
@@ -134,16 +108,11 @@ class _Affine(General, Fused):
 
     transposed = 2  # hooks of its nodes see the gradient of weight.T
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [False, wanted[2], wanted[1]], False
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         return (
             np.add.reduce(g, 0) if wanted[0] else None,

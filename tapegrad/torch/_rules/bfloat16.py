@@ -39,23 +39,13 @@ def _narrow_dots(dots: Any, _out: Value, _x: Value) -> Value:
     return narrowed(dots[0])
 
 
-@general(
-    "ToCopyBackward0",
-    vjp=_narrow_bar,
-    jvp=_widen_dots,
-    batch=lambda x: x.astype(FLOAT32),
-)
+@general("ToCopyBackward0", vjp=_narrow_bar, jvp=_widen_dots, batch=lambda x: x.astype(FLOAT32))
 def widened(x: Value) -> Value:
     """bfloat16 as float32, which holds each of these numbers."""
     return x.astype(FLOAT32)
 
 
-@general(
-    "ToCopyBackward0",
-    vjp=_widen_bar,
-    jvp=_narrow_dots,
-    batch=_narrow,
-)
+@general("ToCopyBackward0", vjp=_widen_bar, jvp=_narrow_dots, batch=_narrow)
 def narrowed(x: Value) -> Value:
     """float32 rounded to the nearest bfloat16."""
     return _narrow(x)

@@ -26,7 +26,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced, innermost, is_mapped, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import is_on_graph
@@ -115,16 +115,11 @@ class ClassLoss(General, Fused):
         )
         name_nodes(self, "NllLossBackward0")
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), False
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         x = args[0]
         rest = [None] * (len(args) - 1)
@@ -140,9 +135,7 @@ class ClassLoss(General, Fused):
         given = g if np.all(counts) else np.where(counts, g, 0)
         return [given * (slopes - _softmax(x) * np.sum(slopes, 1, keepdims=True)), *rest]
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         x, dot = args[0], dots[0]
         slopes = self._slopes(args, params)
         if params["logits"]:
@@ -150,7 +143,7 @@ class ClassLoss(General, Fused):
         terms = np.where(slopes == 0, 0, dot) * slopes
         return np.sum(terms, 1) if params["reduction"] == "none" else np.sum(terms)
 
-    def _slopes(self, args: Sequence[Value], params: Params) -> Value:
+    def _slopes(self, args: Values, params: Params) -> Value:
         x, target, weight = (*args, None)[:3]
         words = {word: params[word] for word in ("reduction", "ignored", "share")}
         classes = untraced(target).reshape(-1)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General, Linear, Multilinear
-from tapegrad._core.types import Cotangent, Function, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Tangent, Value, Wanted
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.columns import folded, unfolded
 from tapegrad.torch._rules.correlation import correlate, correlate_input, correlate_weight
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import Declared, ruled
 from tapegrad.torch._rules.kernels import Kernel, Sizes
 
 
@@ -53,7 +53,7 @@ class _Biased(General):
     ) -> Cotangent:
         return np.sum(g, axis=(0, *range(2, len(g.shape))))
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [wanted[1], wanted[0], *[False] * (len(wanted) - 2)], False
 
     def _push(
@@ -189,40 +189,39 @@ for _made in (convolve, spread, gather):
 # --- Windows as arrays --------------------------------------------------------------------------
 
 
-def _unfold(x: Value, *, widths: Sizes, kernel: Kernel) -> Value:
+def _each(x: Value, call: Function) -> Value:
+    """A function of each example of arrays (b, n, ...)."""
+    out = call(_joined(x))
+    return np.reshape(out, (*x.shape[:2], *out.shape[1:]))
+
+
+def _pull_unfold(g: Cotangent, _out: Value, x: Value, **way: Any) -> Cotangent:
+    return fold(g, shape=x.shape[1:], **way)
+
+
+def _unfold_examples(x: Value, **way: Any) -> Value:
+    return _each(x, lambda joined: unfold(joined, **way))
+
+
+def _fold_examples(g: Value, **way: Any) -> Value:
+    return _each(g, lambda joined: fold(joined, **way))
+
+
+@ruled("Im2ColBackward0", Linear, [_pull_unfold], batch=_unfold_examples)
+def unfold(x: Value, *, widths: Sizes, kernel: Kernel) -> Value:
     """The windows of x (n, channels, *sizes): (n, channels * elements of a window, places)."""
     return unfolded(x, widths, kernel)
 
 
-def _fold(g: Value, *, shape: Sizes, widths: Sizes, kernel: Kernel) -> Value:
+@ruled(
+    "Col2ImBackward0",
+    Linear,
+    [lambda g, _out, _x, shape, **way: unfold(g, **way)],
+    batch=_fold_examples,
+)
+def fold(g: Value, *, shape: Sizes, widths: Sizes, kernel: Kernel) -> Value:
     """The transpose of `unfold`: each of n windows' elements added up to (channels, *sizes)."""
     return folded(g, shape, widths, kernel)
-
-
-def _each(made: Declared) -> Function:
-    def of_examples(x: Value, **way: Any) -> Value:
-        out = made(_joined(x), **way)
-        return np.reshape(out, (*x.shape[:2], *out.shape[1:]))
-
-    return of_examples
-
-
-unfold = Declared(_unfold)
-fold = Declared(_fold)
-unfold.rule = Linear(
-    unfold,
-    [lambda g, _out, x, **way: fold(g, shape=x.shape[1:], **way)],
-    name="unfold",
-    batch=_each(unfold),
-)
-fold.rule = Linear(
-    fold,
-    [lambda g, _out, _x, shape, **way: unfold(g, **way)],
-    name="fold",
-    batch=_each(fold),
-)
-name_nodes(unfold.rule, "Im2ColBackward0")
-name_nodes(fold.rule, "Col2ImBackward0")
 
 
 __all__ = ["Kernel", "Sizes", "convolve", "fold", "gather", "spread", "unfold"]

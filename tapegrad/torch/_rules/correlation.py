@@ -208,8 +208,8 @@ def _put_input(
     taps = split[:, :, :, *(phase.taps for phase in phases)]
     turned = np.flip(taps, tuple(range(3, split.ndim))).swapaxes(1, 2)
     turned = turned.reshape(-1, split.shape[1], *taps.shape[3:])
-    ahead, after, apart = zip(*((p.before, p.after, p.dilation) for p in phases), strict=True)
-    moves = Kernel((1,) * len(phases), ahead, after, apart, kernel.groups)
+    ahead, after, dilation = zip(*((p.before, p.after, p.dilation) for p in phases), strict=True)
+    moves = Kernel((1,) * len(phases), ahead, after, dilation, kernel.groups)
     _correlate(g, np.ascontiguousarray(turned), bias, moves, out)
 
 

@@ -107,3 +107,21 @@ def general(
         return made
 
     return decorate
+
+
+def ruled(
+    label: str, form: Callable[..., Rule], *derivatives: Any, **words: Any
+) -> Callable[[Function], Declared]:
+    """Declare a function by a rule of any form of the core's: `form(function, *derivatives, ...)`.
+
+    label: the name of its nodes. The rule has the name of the function, which also runs batches,
+    unless `words` say something else.
+    """
+
+    def decorate(function: Function) -> Declared:
+        made = Declared(function)
+        made.rule = form(made, *derivatives, **{"name": made.__name__, "batch": made, **words})
+        name_nodes(made.rule, label)
+        return made
+
+    return decorate

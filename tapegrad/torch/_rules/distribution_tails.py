@@ -68,8 +68,7 @@ def _log_tail(x: float) -> float:
 
 
 @elementwise(
-    "SpecialLogNdtrBackward0",
-    lambda _out, x: (ROOT_2 / ROOT_PI) / erfcx(x * (-1 / ROOT_2)),
+    "SpecialLogNdtrBackward0", lambda _out, x: (ROOT_2 / ROOT_PI) / erfcx(x * (-1 / ROOT_2))
 )
 def log_ndtr(x: Value) -> Value:
     """The logarithm of the normal distribution's probability of at most x."""

@@ -16,7 +16,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.recorded import OPEN, recorded_among
 from tapegrad._core.rule import Rule
-from tapegrad._core.types import Params, Value
+from tapegrad._core.types import Params, Values
 from tapegrad._core.values import innermost
 from tapegrad.torch._rules.generated import generated_kernels
 
@@ -45,7 +45,7 @@ class Fused(Rule):
 
     given: Callable[..., Kernels | None] | None = None  # instead of a method
 
-    def call(self, arrays: Sequence[Value], params: Params) -> Any:
+    def call(self, arrays: Values, params: Params) -> Any:
         """The function; of arrays whose calls are recorded it is one call, as of plain ones."""
         found = recorded_among(arrays) if OPEN and not self.sequence else None
         if found is None or innermost(arrays) is not found:

@@ -164,8 +164,8 @@ class _Window(NamedTuple):
 def _window(sizes: Sizes, kernel: Kernel, widths: Sizes, row: int, places: Sizes) -> _Window:
     """places: of the rows from `row` on, and of the other axes."""
     held = tuple(
-        (count - 1) * step + (width - 1) * apart + 1
-        for count, step, width, apart in zip(
+        (count - 1) * stride + (width - 1) * dilation + 1
+        for count, stride, width, dilation in zip(
             places, kernel.stride, widths, kernel.dilation, strict=True
         )
     )
@@ -266,8 +266,8 @@ class Im2col:
         every = (slice(None), slice(None))
         for taps in itertools.product(*map(range, self.widths[1:])):
             spans = [
-                span(size, step, tap * apart - before, count)
-                for size, step, tap, apart, before, count in zip(
+                span(size, stride, tap * dilation - before, count)
+                for size, stride, tap, dilation, before, count in zip(
                     *(sizes[1:], kernel.stride[1:], taps, kernel.dilation[1:]),
                     *(kernel.before[1:], inner),
                     strict=True,

@@ -42,8 +42,8 @@ class Kernel(NamedTuple):
     def places(self, sizes: Sizes, kernel: Sizes) -> Sizes:
         """How many places a kernel of these sizes has along each axis."""
         return tuple(
-            (size + before + after - apart * (width - 1) - 1) // step + 1
-            for size, width, step, before, after, apart in zip(
+            (size + before + after - dilation * (width - 1) - 1) // stride + 1
+            for size, width, stride, before, after, dilation in zip(
                 sizes, kernel, self.stride, self.before, self.after, self.dilation, strict=True
             )
         )
@@ -62,8 +62,8 @@ class Kernel(NamedTuple):
     def is_apart(self, kernel: Sizes, places: Sizes) -> bool:
         """Whether no two of these places cover the same element."""
         return all(
-            place == 1 or (apart == 1 and step >= width)
-            for place, width, step, apart in zip(
+            place == 1 or (dilation == 1 and stride >= width)
+            for place, width, stride, dilation in zip(
                 places, kernel, self.stride, self.dilation, strict=True
             )
         )
@@ -76,20 +76,20 @@ class Kernel(NamedTuple):
         t * dilation. So elements that differ by a stride have the same taps, at places that differ
         by one. The first element of a phase has its first tap at place `last`.
         """
-        step, apart = self.stride[axis], self.dilation[axis]
-        common = math.gcd(step, apart)
+        stride, dilation = self.stride[axis], self.dilation[axis]
+        common = math.gcd(stride, dilation)
         found = []
-        for first in range(min(step, size)):
+        for first in range(min(stride, size)):
             lag = first + self.before[axis]
             tap = next(
-                (t for t in range(min(width, step)) if (lag - t * apart) % step == 0), width
+                (t for t in range(min(width, stride)) if (lag - t * dilation) % stride == 0), width
             )
-            taps = slice(tap, width, step // common)
-            reach = (len(range(width)[taps]) - 1) * (apart // common)
-            last = (lag - tap * apart) // step
-            elements = slice(first, size, step)
+            taps = slice(tap, width, stride // common)
+            reach = (len(range(width)[taps]) - 1) * (dilation // common)
+            last = (lag - tap * dilation) // stride
+            elements = slice(first, size, stride)
             more = len(range(size)[elements]) - places + last
-            found.append(Phase(elements, taps, reach - last, more, apart // common))
+            found.append(Phase(elements, taps, reach - last, more, dilation // common))
         return tuple(found)
 
 

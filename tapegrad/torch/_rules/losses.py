@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import shown_value, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.blockwise import clipped, logistic_of, softplus_of
@@ -72,12 +72,7 @@ class PairLoss(General, Fused):
         return reduced(losses, reduction, tuple(range(1, losses.ndim)))
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         x, y = args
         rest = dict(params)
@@ -88,9 +83,7 @@ class PairLoss(General, Fused):
             for partial, want in zip(self.of_each, wanted, strict=True)
         ]
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Value:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Value:
         rest = dict(params)
         reduction = rest.pop("reduction", "mean")
         terms = [

@@ -21,14 +21,10 @@ import numpy as np
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.blockwise import (
-    scaled_sums,
-    sums_of_products_over,
-    sums_over,
-)
+from tapegrad.torch._rules.blockwise import scaled_sums, sums_of_products_over, sums_over
 from tapegrad.torch._rules.fused import Fused, Kept
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.symbols import is_own, summed
@@ -49,12 +45,12 @@ def _statistics(x: Value, axes: Axes, eps: float, centred: bool) -> tuple[Statis
     """The statistics of an array, and the array less its mean."""
     count = _count(x, axes)
     mean = None
-    apart = x
+    deviation = x
     if centred:
         mean = sums_over(x, axes) / count
-        apart = x - mean
-    variance = sums_of_products_over(apart, apart, axes) / count
-    return Statistics(x, mean, variance, 1 / np.sqrt(variance + eps)), apart
+        deviation = x - mean
+    variance = sums_of_products_over(deviation, deviation, axes) / count
+    return Statistics(x, mean, variance, 1 / np.sqrt(variance + eps)), deviation
 
 
 def _same(weight: Value, axes: Axes) -> Axes:
@@ -83,15 +79,15 @@ def _normalized(
         whole = np.reshape(x, split)
         out = _normalized(whole, *affine, axes=axes, eps=eps, centred=centred)
         return np.reshape(out, x.shape)
-    found, apart = _statistics(x, axes, eps, centred)
+    found, deviation = _statistics(x, axes, eps, centred)
     if kept is not None and is_own(x):
         kept.found = found
     if not affine:
-        return apart * found.scale
+        return deviation * found.scale
     out = (
-        apart * (found.scale * affine[0])
+        deviation * (found.scale * affine[0])
         if _same(affine[0], axes)
-        else (apart * found.scale * affine[0])
+        else (deviation * found.scale * affine[0])
     )
     return out if len(affine) == 1 else out + affine[1]
 
@@ -110,16 +106,11 @@ class Normalization(General, Fused):
         )
         name_nodes(self, "NativeLayerNormBackward0")
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True, True, False][: len(wanted)], False
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         x, axes = args[0], params["axes"]
         if not x.size:
@@ -142,15 +133,15 @@ class Normalization(General, Fused):
             bars = list(self.pull(np.reshape(g, split), out, (whole, *args[1:]), rest, wanted))
             bars[0] = None if bars[0] is None else np.reshape(bars[0], x.shape)
             return bars
-        found, apart = _of_call(x, params)
+        found, deviation = _of_call(x, params)
         scale, count = found.scale, _count(x, axes)
         of_weight, of_bias = (*wanted, False, False)[1:3]
         same = axes if weight is None else _same(weight, axes)
         if not same:
-            return self._by_rows(g, apart, weight, found, axes, wanted)
+            return self._by_rows(g, deviation, weight, found, axes, wanted)
         # The sums for the weight and the bias are those for x, before they are weighted.
         total = sums_over(g, same) if of_bias or found.mean is not None else None
-        along = sums_of_products_over(g, apart, same)
+        along = sums_of_products_over(g, deviation, same)
         bars = [None, along * scale if of_weight else None, total if of_bias else None]
         if not wanted[0]:
             return bars[: len(args)]
@@ -159,28 +150,28 @@ class Normalization(General, Fused):
             along = sums_over(along * weight, others)
             total = None if found.mean is None else sums_over(total * weight, others)
         bar = g * (scale if weight is None else scale * weight)
-        bar = bar - apart * (along * (scale * scale * scale / count))
+        bar = bar - deviation * (along * (scale * scale * scale / count))
         bars[0] = bar if found.mean is None else bar - total * (scale / count)
         return bars[: len(args)]
 
     def _by_rows(
         self,
         g: Cotangent,
-        apart: Value,
+        deviation: Value,
         weight: Value,
         found: Statistics,
         axes: Axes,
-        wanted: Sequence[bool],
+        wanted: Wanted,
     ) -> list[Cotangent]:
         """The same of a weight for each of the elements that are normalized together."""
-        scale, count = found.scale, _count(apart, axes)
-        made = g * apart
+        scale, count = found.scale, _count(deviation, axes)
+        made = g * deviation
         bars = [None, None, g][: len(wanted)]
         if wanted[1]:
             bars[1] = scaled_sums(made, scale, weight.shape, axes)
         if wanted[0]:
             along = sums_of_products_over(made, weight, axes)
-            bar = g * weight - apart * (along * (scale * scale / count))
+            bar = g * weight - deviation * (along * (scale * scale / count))
             if found.mean is not None:
                 bar = bar - sums_of_products_over(g, weight, axes) / count
             bars[0] = bar * scale
@@ -196,9 +187,7 @@ class Normalization(General, Fused):
 
         return generated_kernels(self, specs, out, wanted, {**params, "kept": kept}, moments_of)
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         x, axes = args[0], params["axes"]
         if "aligned" in params:
             rest = dict(params)
@@ -213,14 +202,14 @@ class Normalization(General, Fused):
             parts[0] = None if dots[0] is None else np.reshape(dots[0], split)
             whole = (np.reshape(x, split), *args[1:])
             return np.reshape(self.push(parts, None, whole, rest), x.shape)
-        found, apart = _of_call(x, params)
-        y = apart * found.scale
+        found, deviation = _of_call(x, params)
+        y = deviation * found.scale
         result: Tangent = None
         if dots[0] is not None:
             x_dot = dots[0]
             total = None if found.mean is None else sums_over(x_dot, axes)
             along = sums_of_products_over(x_dot, y, axes)
-            result = _projected(x_dot, apart, total, along, _count(x, axes), found)
+            result = _projected(x_dot, deviation, total, along, _count(x, axes), found)
             if len(args) > 1:
                 result = result * args[1]
         if len(args) > 1 and dots[1] is not None:
@@ -269,22 +258,19 @@ def _of_call(x: Value, params: Params) -> tuple[Statistics, Value]:
     """The statistics of x, kept from the call unless these are differentiated, and x - mean."""
     found = _kept_in(params)
     if found is not None and found.of is x:
-        apart = x if found.mean is None else x - found.mean
+        deviation = x if found.mean is None else x - found.mean
     else:
-        found, apart = _statistics(x, params["axes"], params["eps"], params.get("centred", True))
-    return found, apart
+        found, deviation = _statistics(
+            x, params["axes"], params["eps"], params.get("centred", True)
+        )
+    return found, deviation
 
 
 def _projected(
-    g: Value,
-    apart: Value,
-    total: Value,
-    along: Value,
-    count: float,
-    found: Statistics,
+    g: Value, deviation: Value, total: Value, along: Value, count: float, found: Statistics
 ) -> Value:
-    """`scale * (g - total / count - y * along / count)`; y: apart * scale."""
-    rest = g - apart * (along * found.scale / count)
+    """`scale * (g - total / count - y * along / count)`; y: deviation * scale."""
+    rest = g - deviation * (along * found.scale / count)
     if total is not None:
         rest = rest - total / count
     return rest * found.scale

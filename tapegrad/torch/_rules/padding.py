@@ -17,8 +17,7 @@ import numpy as np
 
 from tapegrad._core.forms import Linear
 from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import ruled
 
 Widths = tuple[tuple[int, int], ...]
 
@@ -59,7 +58,12 @@ def _middle(sizes: tuple[int, ...], widths: Widths) -> Any:
     return (..., *(slice(a, a + n) for (a, _), n in zip(widths, sizes, strict=True)))
 
 
-def _extended(x: Value, *, widths: Widths, mode: str) -> Value:
+def _pull_extended(g: Cotangent, _out: Value, _x: Value, widths: Widths, mode: str) -> Cotangent:
+    return folded(g, widths=widths, mode=mode)
+
+
+@ruled("ReflectionPad2DBackward0", Linear, [_pull_extended], arrays=1)
+def extended(x: Value, *, widths: Widths, mode: str) -> Value:
     """x with so many elements before and after each of the last axes."""
     lead = x.ndim - len(widths)
     sizes = x.shape[lead:]
@@ -71,8 +75,14 @@ def _extended(x: Value, *, widths: Widths, mode: str) -> Value:
     return out
 
 
-def _folded(g: Cotangent, *, widths: Widths, mode: str) -> Value:
-    """The transpose of `_extended`."""
+@ruled(
+    "ReflectionPad2DBackwardBackward0",
+    Linear,
+    [lambda g, _out, _x, widths, mode: extended(g, widths=widths, mode=mode)],
+    arrays=1,
+)
+def folded(g: Cotangent, *, widths: Widths, mode: str) -> Value:
+    """The transpose of `extended`."""
     lead = g.ndim - len(widths)
     sizes = tuple(n - a - b for n, (a, b) in zip(g.shape[lead:], widths, strict=True))
     g = g.copy()
@@ -81,19 +91,5 @@ def _folded(g: Cotangent, *, widths: Widths, mode: str) -> Value:
         g[source] += np.sum(share, axis=lead + axis, keepdims=True) if mode == "edge" else share
     return g[_middle(sizes, widths)].copy()
 
-
-extended, folded = Declared(_extended), Declared(_folded)
-
-
-def _declare(made: Declared, transpose: Declared, label: str) -> None:
-    def transposed(g: Cotangent, _out: Value, _x: Value, widths: Widths, mode: str) -> Value:
-        return transpose(g, widths=widths, mode=mode)
-
-    made.rule = Linear(made, [transposed], arrays=1, name=made.__name__, batch=made)
-    name_nodes(made.rule, label)
-
-
-_declare(extended, folded, "ReflectionPad2DBackward0")
-_declare(folded, extended, "ReflectionPad2DBackwardBackward0")
 
 __all__ = ["extended"]

@@ -13,8 +13,7 @@ import numpy as np
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared, general
+from tapegrad.torch._rules.declare import general, ruled
 
 BLOCK = 1 << 18  # bytes of differences that are there at once
 KNOWN = 512  # rows up to which the places of their pairs are remembered
@@ -23,21 +22,21 @@ MANY = 1 << 16  # differences from which a product of matrices is faster
 NEAR = 0.25  # the share of squares that is left where a difference of them has lost two bits
 
 
-def _slopes(apart: Value, length: Value, p: float) -> Value:
+def _slopes(difference: Value, length: Value, p: float) -> Value:
     """The derivatives of the p-norm of differences; 0 where the norm is 0."""
     if p == 0:
-        return apart * 0
+        return difference * 0
     if p == 1:
-        return np.sign(untraced(apart)) + apart * 0
-    size = np.absolute(untraced(apart))
+        return np.sign(untraced(difference)) + difference * 0
+    size = np.absolute(untraced(difference))
     if p == np.inf:
-        return np.sign(untraced(apart)) * (size == untraced(length))
+        return np.sign(untraced(difference)) * (size == untraced(length))
     some = untraced(length) != 0
     safe = np.where(some, length, 1)
     if p == 2:
-        return np.where(some, apart / safe, 0)
-    moved = np.where(size == 0, 1, apart)
-    slopes = np.sign(untraced(apart)) * (np.absolute(moved) / safe) ** (p - 1)
+        return np.where(some, difference / safe, 0)
+    moved = np.where(size == 0, 1, difference)
+    slopes = np.sign(untraced(difference)) * (np.absolute(moved) / safe) ** (p - 1)
     return np.where(some & (size != 0), slopes, 0)
 
 
@@ -71,18 +70,18 @@ def _euclidean(x: Value, y: Value) -> Value:
     return squares
 
 
-def _length(apart: Value, p: float) -> Value:
+def _length(difference: Value, p: float) -> Value:
     """The p-norms of untraced differences along the last axis; they are overwritten."""
     if p == 2:
-        return np.sqrt(np.vecdot(apart, apart))
-    np.absolute(apart, out=apart)
+        return np.sqrt(np.vecdot(difference, difference))
+    np.absolute(difference, out=difference)
     if p == 0:
-        return np.count_nonzero(apart, axis=-1).astype(apart.dtype)
+        return np.count_nonzero(difference, axis=-1).astype(difference.dtype)
     if p == np.inf:
-        return np.max(apart, axis=-1, initial=0)
+        return np.max(difference, axis=-1, initial=0)
     if p != 1:
-        np.power(apart, p, out=apart)
-    sums = np.matmul(apart, np.ones(apart.shape[-1], apart.dtype))
+        np.power(difference, p, out=difference)
+    sums = np.matmul(difference, np.ones(difference.shape[-1], difference.dtype))
     return sums if p == 1 else sums ** (1 / p)
 
 
@@ -178,8 +177,21 @@ def distances_of_pairs(x: Value, p: float) -> Value:
 
 # --- Pairs of rows of two arrays ----------------------------------------------------------------
 
+_EACH = "(n,d),(m,d)->(n,m)"
 
-def _between(x: Value, y: Value) -> Value:
+
+def _pull_between(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+    some = untraced(out) != 0
+    shares = np.where(some, g / np.where(some, out, 1), 0)
+    middle = np.mean(untraced(y), axis=-2, keepdims=True)  # so that little cancels
+    x, y = x - middle, y - middle
+    turned = np.swapaxes(shares, -1, -2)
+    x_bar = np.sum(shares, axis=-1)[..., None] * x - np.matmul(shares, y)
+    return x_bar, np.sum(shares, axis=-2)[..., None] * y - np.matmul(turned, x)
+
+
+@ruled("CdistBackward0", General, vjp=_pull_between, arrays=2, name="cdist", batch=_EACH)
+def distances_between(x: Value, y: Value) -> Value:
     """The Euclidean distances of rows (..., n, d) and (..., m, d): (..., n, m)."""
     shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x = np.broadcast_to(x, (*shape, *x.shape[-2:]))
@@ -197,45 +209,15 @@ def _between(x: Value, y: Value) -> Value:
     return out
 
 
-def _pull_between(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-    some = untraced(out) != 0
-    shares = np.where(some, g / np.where(some, out, 1), 0)
-    middle = np.mean(untraced(y), axis=-2, keepdims=True)  # so that little cancels
-    x, y = x - middle, y - middle
-    turned = np.swapaxes(shares, -1, -2)
-    x_bar = np.sum(shares, axis=-1)[..., None] * x - np.matmul(shares, y)
-    return x_bar, np.sum(shares, axis=-2)[..., None] * y - np.matmul(turned, x)
-
-
 def _pull_by(
     g: Cotangent, out: Value, x: Value, y: Value, p: float
 ) -> tuple[Cotangent, Cotangent]:
-    apart = np.expand_dims(x, -2) - np.expand_dims(y, -3)
-    bars = np.expand_dims(g, -1) * _slopes(apart, np.expand_dims(out, -1), p)
+    difference = np.expand_dims(x, -2) - np.expand_dims(y, -3)
+    bars = np.expand_dims(g, -1) * _slopes(difference, np.expand_dims(out, -1), p)
     return np.sum(bars, axis=-2), 0 - np.sum(bars, axis=-3)
 
 
-def _between_by(x: Value, y: Value, p: float) -> Value:
+@ruled("CdistBackward0", General, vjp=_pull_by, arrays=2, name="cdist", batch=_EACH)
+def distances_between_by(x: Value, y: Value, p: float) -> Value:
     """The p-norms of the differences of rows (..., n, d) and (..., m, d): (..., n, m)."""
     return _length(np.expand_dims(x, -2) - np.expand_dims(y, -3), p)
-
-
-distances_between_by = Declared(_between_by)
-distances_between_by.rule = General(
-    distances_between_by,
-    vjp=_pull_by,
-    arrays=2,
-    name="cdist",
-    batch="(n,d),(m,d)->(n,m)",
-)
-name_nodes(distances_between_by.rule, "CdistBackward0")
-
-distances_between = Declared(_between)
-distances_between.rule = General(
-    distances_between,
-    vjp=_pull_between,
-    arrays=2,
-    name="cdist",
-    batch="(n,d),(m,d)->(n,m)",
-)
-name_nodes(distances_between.rule, "CdistBackward0")

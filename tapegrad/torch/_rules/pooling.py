@@ -21,8 +21,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import Constant, General, Linear
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import ruled
 from tapegrad.torch._rules.kernels import once
 from tapegrad.torch._rules.windows import Ways, along, is_padded, own_part, padded
 
@@ -70,7 +69,23 @@ def _shape(x: Value, ways: Ways) -> tuple[int, ...]:
 # --- Maxima -------------------------------------------------------------------------------------
 
 
-def _peaks(x: Value, *, ways: Ways) -> Value:
+def _pull_peaks(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent:
+    return placed(winners(x, ways=ways), g, ways=ways)
+
+
+def _push_peaks(dots: Tangent, out: Value, x: Value, ways: Ways) -> Tangent:
+    return picked(winners(x, ways=ways), dots[0], ways=ways)
+
+
+@ruled(
+    "MaxPool2DWithIndicesBackward0",
+    General,
+    vjp=[_pull_peaks],
+    jvp=_push_peaks,
+    name="max_pool",
+    plan=lambda x, out, ways: _plan(x, out, ways),
+)
+def peaks(x: Value, *, ways: Ways) -> Value:
     """The maxima over the windows of the last axes; NaN where a window has NaN."""
     out = np.empty(_shape(x, ways), x.dtype, like=x)
     if x.nbytes <= BLOCK:
@@ -98,7 +113,8 @@ def _put_peaks(part: Value, out: Value, ways: Ways) -> None:
             np.maximum(part, piece, out=part)
 
 
-def _winners(x: Value, *, ways: Ways) -> Value:
+@ruled("MaxPool2DWithIndicesBackward0", Constant, arrays=1, name="max_pool")
+def winners(x: Value, *, ways: Ways) -> Value:
     """The offset within each window of its maximum.
 
     It is computed anew: a program may write to what the forward pass made.
@@ -121,7 +137,12 @@ def _winners(x: Value, *, ways: Ways) -> Value:
     return found
 
 
-def _picked(found: Value, x: Value, *, ways: Ways) -> Value:
+def _pull_picked(g: Cotangent, _out: Value, found: Value, _x: Value, ways: Ways) -> Cotangent:
+    return placed(found, g, ways=ways)
+
+
+@ruled("MaxPool2DWithIndicesBackwardBackward0", Linear, [_pull_picked], fixed=1)
+def picked(found: Value, x: Value, *, ways: Ways) -> Value:
     """The elements of the windows at one offset each."""
     x = padded(x, ways)
     out = np.empty(_shape(x, ways), x.dtype, like=x)
@@ -130,8 +151,14 @@ def _picked(found: Value, x: Value, *, ways: Ways) -> Value:
     return out
 
 
-def _placed(found: Value, g: Cotangent, *, ways: Ways) -> Value:
-    """The transpose of `_picked`."""
+@ruled(
+    "MaxPool2DWithIndicesBackwardBackward0",
+    Linear,
+    [lambda x, _out, found, _g, ways: picked(found, x, ways=ways)],
+    fixed=1,
+)
+def placed(found: Value, g: Cotangent, *, ways: Ways) -> Value:
+    """The transpose of `picked`."""
     sizes = [way.padding + way.size + way.after for way in ways]
     whole = np.zeros((*g.shape[: g.ndim - len(ways)], *sizes), g.dtype, like=g)
     flat, numbers, places = _rows(whole, ways), _rows(g, ways), _rows(found, ways)
@@ -147,20 +174,6 @@ def _placed(found: Value, g: Cotangent, *, ways: Ways) -> Value:
             else:
                 part[index] += share
     return whole[own_part(ways)].copy() if is_padded(ways) else whole
-
-
-peaks = Declared(_peaks)
-winners = Declared(_winners)
-picked = Declared(_picked)
-placed = Declared(_placed)
-
-
-def _pull_peaks(g: Cotangent, _out: Value, x: Value, ways: Ways) -> Cotangent:
-    return placed(winners(x, ways=ways), g, ways=ways)
-
-
-def _push_peaks(dots: Tangent, _out: Value, x: Value, ways: Ways) -> Tangent:
-    return picked(winners(x, ways=ways), dots[0], ways=ways)
 
 
 def _pull_apart(g: Cotangent, x: Value, ways: Ways) -> Cotangent | None:
@@ -197,32 +210,10 @@ def _plan(x: Spec, _out: Spec, ways: Ways) -> Kernels | None:
         found = _pull_apart(g, x, ways)
         return _pull_peaks(g, out, x, ways) if found is None else found
 
-    return Kernels(lambda x: _peaks(x, ways=ways), pull)
+    return Kernels(lambda x: peaks.function(x, ways=ways), pull)
 
 
 _FEW = 1 << 14  # elements
-
-peaks.rule = General(
-    peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks, plan=_plan
-)
-winners.rule = Constant(winners, arrays=1, name="max_pool", batch=winners)
-picked.rule = Linear(
-    picked,
-    [lambda g, _out, found, _x, ways: placed(found, g, ways=ways)],
-    fixed=1,
-    name="picked",
-    batch=picked,
-)
-placed.rule = Linear(
-    placed,
-    [lambda x, _out, found, _g, ways: picked(found, x, ways=ways)],
-    fixed=1,
-    name="placed",
-    batch=placed,
-)
-name_nodes(peaks.rule, "MaxPool2DWithIndicesBackward0")
-name_nodes(picked.rule, "MaxPool2DWithIndicesBackwardBackward0")
-name_nodes(placed.rule, "MaxPool2DWithIndicesBackwardBackward0")
 
 
 def positions(found: Value, ways: Ways) -> Value:
@@ -243,32 +234,25 @@ def positions(found: Value, ways: Ways) -> Value:
 # --- Unpooling ----------------------------------------------------------------------------------
 
 
-def _scattered(places: Value, x: Value, *, size: int) -> Value:
+def _pull_scattered(g: Cotangent, _out: Value, places: Value, _x: Value, size: int) -> Cotangent:
+    return gathered(places, g)
+
+
+@ruled("MaxUnpool2DBackward0", Linear, [_pull_scattered], fixed=1, name="max_unpool")
+def scattered(places: Value, x: Value, *, size: int) -> Value:
     """Zeros (..., size) in which x (..., n) stands at places (..., n)."""
     out = np.zeros((*x.shape[:-1], size), x.dtype)
     np.put_along_axis(out, places, x, -1)
     return out
 
 
-def _gathered(places: Value, g: Cotangent) -> Value:
-    return np.take_along_axis(g, places, -1)
-
-
-scattered = Declared(_scattered)
-gathered = Declared(_gathered)
-scattered.rule = Linear(
-    scattered,
-    [lambda g, _out, places, _x, size: gathered(places, g)],
-    fixed=1,
-    name="max_unpool",
-    batch=scattered,
-)
-gathered.rule = Linear(
-    gathered,
+@ruled(
+    "MaxUnpool2DBackwardBackward0",
+    Linear,
     [lambda g, _out, places, x: scattered(places, g, size=x.shape[-1])],
     fixed=1,
     name="max_unpool",
-    batch=gathered,
 )
-name_nodes(scattered.rule, "MaxUnpool2DBackward0")
-name_nodes(gathered.rule, "MaxUnpool2DBackwardBackward0")
+def gathered(places: Value, g: Cotangent) -> Value:
+    """The elements at places (..., n)."""
+    return np.take_along_axis(g, places, -1)

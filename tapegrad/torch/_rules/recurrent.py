@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Value
+from tapegrad._core.types import Cotangent, Params, Value, Wanted
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
 
@@ -135,16 +135,16 @@ def _gru_step(gates: Value, hidden: Value, states: Values) -> tuple[Values, Valu
     reset, keep = both[:, :size], both[:, size:]
     own = hidden[:, 2 * size :]
     new = np.tanh(gates[:, 2 * size :] + reset * own)
-    apart = states[0] - new
-    return (new + keep * apart,), (reset, keep, own, new, apart)
+    difference = states[0] - new
+    return (new + keep * difference,), (reset, keep, own, new, difference)
 
 
 def _gru_pull(saved: Values, bars: Values) -> tuple[Value, Value, Sequence[Value]]:
-    reset, keep, own, new, apart = saved
+    reset, keep, own, new, difference = saved
     (bar,) = bars
     new_bar = bar * (1 - keep) * (1 - np.square(new))
     first = new_bar * own * (reset * (1 - reset))
-    second = bar * apart * (keep * (1 - keep))
+    second = bar * difference * (keep * (1 - keep))
     of_gates = np.concatenate([first, second, new_bar], 1)
     of_hidden = np.concatenate([first, second, new_bar * reset], 1)
     return of_gates, of_hidden, (bar * keep,)
@@ -235,7 +235,7 @@ class Recurrence(General):
         )
         name_nodes(self, "RecurrentBackward0")
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), False
 
     def spares(
@@ -250,12 +250,7 @@ class Recurrence(General):
         return value is args[states] and len(params["sizes"]) == 1 and not outer
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Sequence[Value], params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         mode, sizes = params["mode"], params["sizes"]
         reverse, kept = params.get("reverse", False), params["kept"]
@@ -278,7 +273,7 @@ def _pulled(
     g: Cotangent,
     bars: list[Value],
     weights: Sequence[Value],
-    wanted: Sequence[bool],
+    wanted: Wanted,
     reverse: bool,
 ) -> list[Cotangent]:
     """The cotangents of all arrays. g: those of all steps; bars: those of the last states."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Value
+from tapegrad._core.types import Cotangent, Params, Value, Wanted
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
 from tapegrad.torch._rules.fused import Fused, Kept
@@ -50,7 +50,7 @@ def _step(*arrays: Value, mode: str, kept: Kept | None = None) -> Any:
 
 
 def _pulled(
-    mode: str, arrays: Sequence[Value], saved: Values, bars: Values, wanted: Sequence[bool]
+    mode: str, arrays: Sequence[Value], saved: Values, bars: Values, wanted: Wanted
 ) -> list[Cotangent]:
     """The cotangents of all arrays from those of the new states."""
     count = CELLS[mode].states
@@ -92,7 +92,7 @@ class OneStep(General, Fused):
         )
         name_nodes(self, "AddBackward0")
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), False
 
     def spares(
@@ -109,12 +109,7 @@ class OneStep(General, Fused):
         return True
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Sequence[Value], params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         mode, kept = params["mode"], params.get("kept")
         of, saved = ((), ()) if kept is None or kept.found is None else kept.found

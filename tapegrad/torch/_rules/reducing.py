@@ -25,7 +25,7 @@ def word_for(size_average: bool | None, reduce: bool | None, reduction: str) -> 
     summed = reduce is None or reduce
     word = "none" if not summed else "mean" if averaged else "sum"
     warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.",
+        f"size_average and reduce args will be deprecated, please use reduction='{word}' instead."
     )
     return word
 

@@ -19,8 +19,7 @@ import numpy as np
 from tapegrad._core.fit import is_finite
 from tapegrad._core.forms import Linear
 from tapegrad._core.types import Value
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import ruled
 
 # A product with a dense matrix is faster than a sum over taps where these are many, or the axis is
 # short: it adds many zeros, but reads nothing out of order.
@@ -103,24 +102,16 @@ class Taps:
         return total
 
 
-def _resampled(x: Value, tables: tuple[Taps, ...]) -> Value:
-    for place, taps in enumerate(reversed(tables)):
-        x = taps.apply(x, x.ndim - 1 - place)
-    return x
-
-
-def _declared() -> Any:
-    made = Declared(_resampled)
-    made.rule = Linear(made, [_transpose], arrays=1, name=made.__name__, batch=_resampled)
-    name_nodes(made.rule, "UpsampleBackward0")
-    return made
-
-
 def _transpose(g: Value, _out: Value, _x: Value, tables: tuple[Taps, ...]) -> Value:
     return resampled(g, tables=tuple(taps.transposed for taps in tables))
 
 
-resampled = _declared()
+@ruled("UpsampleBackward0", Linear, [_transpose], arrays=1)
+def resampled(x: Value, tables: tuple[Taps, ...]) -> Value:
+    """The last axes of an array, each mapped by a table."""
+    for place, taps in enumerate(reversed(tables)):
+        x = taps.apply(x, x.ndim - 1 - place)
+    return x
 
 
 # --- Where elements are taken from --------------------------------------------------------------

@@ -22,10 +22,10 @@ import numpy as np
 from tapegrad._core.fit import is_finite
 from tapegrad._core.forms import General, Multilinear
 from tapegrad._core.quiet import silence
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import Declared, ruled
 from tapegrad.torch._rules.resampling import cubic_weights
 
 BLOCK = 1 << 18  # bytes of what is computed at once, so that it stays in the cache
@@ -52,6 +52,10 @@ def _within(places: Value, weights: Value) -> tuple[Value, Value, Value]:
     if not nowhere.any():
         return places, weights, None
     return np.maximum(places, 0), np.where(nowhere, 0, weights), nowhere
+
+
+def _constant(*_given: Any, **_params: Any) -> None:
+    """Places are whole numbers, which nothing differentiates by."""
 
 
 def _picked(places: Value, weights: Value, x: Value) -> Value:
@@ -106,10 +110,6 @@ def _matched(places: Value, x: Value, g: Cotangent) -> Value:
 picked, spread, matched = Declared(_picked), Declared(_spread), Declared(_matched)
 
 
-def _constant(*_given: Any, **_params: Any) -> None:
-    """Places are whole numbers, which nothing differentiates by."""
-
-
 def _declare(made: Declared, *transposes: Function) -> None:
     made.rule = Multilinear(made, [_constant, *transposes], name=made.__name__, batch=made)
     name_nodes(made.rule, "GridSampler2DBackwardBackward0")
@@ -146,7 +146,15 @@ def _polynomials(mode: str, order: int, dtype: Any) -> list[Any]:
     return [np.ascontiguousarray(row)[:, None] for row in rows.T[::-1]]
 
 
-def _weights(
+@ruled(
+    "GridSampler2DBackwardBackward0",
+    General,
+    vjp=lambda g, out, *where, **way: _pull_weights(g, out, *where, **way),
+    jvp=lambda dots, out, *where, **way: _push_weights(dots, out, *where, **way),
+    arrays=3,
+    name="grid_weights",
+)
+def weights_of(
     grid: Value, part: Value, slope: Value, *, mode: str, orders: tuple[int, ...]
 ) -> Value:
     """The weights of all taps: (..., taps, p), as derivatives of these orders by each axis.
@@ -166,58 +174,30 @@ def _weights(
     return total
 
 
-weights_of = Declared(_weights)
-
-
-def _slopes(
-    grid: Value, part: Value, slope: Value, mode: str, orders: tuple[int, ...]
-) -> Iterator[tuple[Value, Value]]:
+def _slopes(where: Values, mode: str, orders: tuple[int, ...]) -> Iterator[tuple[Value, Value]]:
     """For each axis the derivatives of the weights by its places, and of these by the grid."""
     for axis in range(len(orders)):
         more = tuple(order + (place == axis) for place, order in enumerate(orders))
-        yield weights_of(grid, part, slope, mode=mode, orders=more), slope[..., axis]
+        yield weights_of(*where, mode=mode, orders=more), where[2][..., axis]
 
 
 def _pull_weights(
-    g: Cotangent,
-    _out: Value,
-    grid: Value,
-    part: Value,
-    slope: Value,
-    mode: str,
-    orders: tuple[int, ...],
+    g: Cotangent, _out: Value, *where: Value, mode: str, orders: tuple[int, ...]
 ) -> tuple[Cotangent, None, None]:
     sums = [
-        np.sum(g * weights, axis=-2) * factor
-        for weights, factor in _slopes(grid, part, slope, mode, orders)
+        np.sum(g * weights, axis=-2) * factor for weights, factor in _slopes(where, mode, orders)
     ]
     return np.stack(sums, -1), None, None
 
 
 def _push_weights(
-    dots: Tangent,
-    _out: Value,
-    grid: Value,
-    part: Value,
-    slope: Value,
-    mode: str,
-    orders: tuple[int, ...],
+    dots: Tangent, _out: Value, *where: Value, mode: str, orders: tuple[int, ...]
 ) -> Tangent:
     total: Any = 0
-    for axis, (weights, factor) in enumerate(_slopes(grid, part, slope, mode, orders)):
+    for axis, (weights, factor) in enumerate(_slopes(where, mode, orders)):
         total = total + weights * np.expand_dims(dots[0][..., axis] * factor, -2)
     return total
 
-
-weights_of.rule = General(
-    weights_of,
-    vjp=_pull_weights,
-    jvp=_push_weights,
-    arrays=3,
-    name="grid_weights",
-    batch=weights_of,
-)
-name_nodes(weights_of.rule, "GridSampler2DBackwardBackward0")
 
 # --- Places -------------------------------------------------------------------------------------
 
@@ -308,16 +288,11 @@ class Kept:
 class Samples(General):
     """The rule of `sampled`: the sums over taps of x, with weights that depend on the grid."""
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True, True], False
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         x, grid = args
         mode = params["mode"]
@@ -333,13 +308,12 @@ class Samples(General):
         elif wanted[1]:
             bar = matched(found.places, rows, g)
             orders = (0,) * flat.shape[-1]
-            flat_bar = _pull_weights(bar, None, flat, found.part, found.slope, mode, orders)[0]
+            where = flat, found.part, found.slope
+            flat_bar = _pull_weights(bar, None, *where, mode=mode, orders=orders)[0]
             grid_bar = np.reshape(flat_bar[..., ::-1], grid.shape)
         return x_bar, grid_bar
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         x, grid = args
         mode = params["mode"]
         rows, flat = _as_rows(x, grid)
@@ -350,7 +324,8 @@ class Samples(General):
         if dots[1] is not None:
             flat_dot = np.reshape(dots[1][..., ::-1], flat.shape)
             orders = (0,) * flat.shape[-1]
-            dot = _push_weights([flat_dot], None, flat, found.part, found.slope, mode, orders)
+            where = flat, found.part, found.slope
+            dot = _push_weights([flat_dot], None, *where, mode=mode, orders=orders)
             total = total + picked(found.places, dot, rows)
         return np.reshape(total, out.shape)
 
@@ -380,6 +355,18 @@ def _of_call(x: Value, grid: Value, flat: Value, params: Params) -> tuple[Locate
     return _found(x, flat, params["mode"], params["padding"], params["aligned"])
 
 
+def _of_examples(x: Value, grid: Value, kept: Kept, **params: Any) -> Value:
+    return _sampled(x, grid, kept=Kept(), **params)
+
+
+@ruled(
+    "GridSampler2DBackward0",
+    Samples,
+    vjp=lambda g, _out, x, grid: (g, x, grid),
+    arrays=2,
+    name="grid_sample",
+    batch=_of_examples,
+)
 def _sampled(
     x: Value, grid: Value, *, mode: str, padding: str, aligned: bool, kept: Kept | None = None
 ) -> Value:
@@ -391,21 +378,6 @@ def _sampled(
     return made.reshape(*rows.shape[:-1], *grid.shape[grid.ndim - 1 - grid.shape[-1] : -1])
 
 
-def _of_examples(x: Value, grid: Value, kept: Kept, **params: Any) -> Value:
-    return _SAMPLED(x, grid, kept=Kept(), **params)
-
-
-_SAMPLED = Declared(_sampled)
-_SAMPLED.rule = Samples(
-    _SAMPLED,
-    vjp=lambda g, _out, x, grid: (g, x, grid),
-    arrays=2,
-    name="grid_sample",
-    batch=_of_examples,
-)
-name_nodes(_SAMPLED.rule, "GridSampler2DBackward0")
-
-
 def sampled(x: Value, grid: Value, mode: str, padding: str, aligned: bool) -> Value:
     """Arrays (n, channels, sides...) read at a grid (n, places..., axes), as grid_sample does.
 
@@ -413,7 +385,7 @@ def sampled(x: Value, grid: Value, mode: str, padding: str, aligned: bool) -> Va
     or "reflection". aligned: -1 and 1 are the centres of the outermost elements. Returns (n,
     channels, places...).
     """
-    return _SAMPLED(x, grid, mode=mode, padding=padding, aligned=aligned, kept=Kept())
+    return _sampled(x, grid, mode=mode, padding=padding, aligned=aligned, kept=Kept())
 
 
 __all__ = ["sampled"]

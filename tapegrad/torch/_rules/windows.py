@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.forms import Linear
-from tapegrad._core.types import Cotangent, Function, Value
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad._core.types import Cotangent, Value
+from tapegrad.torch._rules.declare import ruled
 from tapegrad.torch._rules.kernels import once
 
 
@@ -97,7 +96,12 @@ def along(axis: int, of: int, part: slice) -> Any:
     return (..., part, *(slice(None),) * (of - 1 - axis))
 
 
-def _sums(x: Value, *, ways: Ways) -> Value:
+def _pull_sums(g: Cotangent, _out: Value, _x: Value, ways: Ways) -> Cotangent:
+    return spread_sums(g, ways=ways)
+
+
+@ruled("AvgPool2DBackward0", Linear, [_pull_sums], arrays=1)
+def sums(x: Value, *, ways: Ways) -> Value:
     """The sums over the windows of the last axes."""
     total = padded(x, ways)
     for axis, way in enumerate(ways):
@@ -107,8 +111,15 @@ def _sums(x: Value, *, ways: Ways) -> Value:
     return total if total.base is None else total.copy()
 
 
-def _add_window_sums(g: Cotangent, *, ways: Ways) -> Value:
-    """The transpose of `_sums`."""
+@ruled(
+    "AvgPool2DBackwardBackward0",
+    Linear,
+    [lambda g, _out, _x, ways: sums(g, ways=ways)],
+    arrays=1,
+    name="add_window_sums",
+)
+def spread_sums(g: Cotangent, *, ways: Ways) -> Value:
+    """The transpose of `sums`."""
     for axis in reversed(range(len(ways))):
         g = _add_windows(g, ways[axis], axis, len(ways))
     return g
@@ -121,17 +132,3 @@ def _add_windows(g: Cotangent, way: Windows, axis: int, of: int) -> Value:
     for offset in range(way.kernel):
         whole[along(axis, of, way.part(offset))] += g
     return whole[along(axis, of, slice(way.padding, way.padding + way.size))]
-
-
-def _declared(function: Function, label: str) -> Any:
-    """A linear function of an array, whose axes before the windows are free, to be transposed."""
-    made = Declared(function)
-    made.rule = Linear(made, [], arrays=1, name=made.__name__, batch=made)
-    name_nodes(made.rule, label)
-    return made
-
-
-sums = _declared(_sums, "AvgPool2DBackward0")
-spread_sums = _declared(_add_window_sums, "AvgPool2DBackwardBackward0")
-sums.rule.transposes = [lambda g, _out, _x, ways: spread_sums(g, ways=ways)]
-spread_sums.rule.transposes = [lambda g, _out, _x, ways: sums(g, ways=ways)]

@@ -14,13 +14,10 @@ import numpy as np
 
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch import _dtypes
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._formats import arranged
-from tapegrad.torch._ops.create.data import (
-    array_of_data,
-    leaf_of,
-    number_of,
-)
+from tapegrad.torch._ops.create.data import array_of_data, leaf_of, number_of
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import deliver, register
 from tapegrad.torch._tensor.meta import META, MetaArray, NoDataError, is_meta
@@ -81,12 +78,14 @@ def finish(
 RANGES = frozenset({"arange", "linspace", "logspace", "range"})
 
 
-def creation(compute: Function) -> Function:
+def creation(compute: Function, word: str | None = None) -> Function:
     """Register a function of a NumPy dtype (or None) that makes an array, with PyTorch's options.
 
-    The options: out, dtype, layout, device, pin_memory, memory_format, requires_grad.
+    The options: out, dtype, layout, device, pin_memory, memory_format, requires_grad. word: the
+    name, unless the function has it.
     """
-    name = compute.__name__
+    name = word or compute.__name__
+    compute.__name__ = compute.__qualname__ = name
 
     @functools.wraps(compute)
     def call(
@@ -125,6 +124,13 @@ def _with_options(compute: Function, call: Function) -> inspect.Signature:
     return inspect.Signature(own, return_annotation="Tensor")
 
 
+Strings = tuple[str, ...]
+
+# Entries of docstrings: of a function of a shape, and of one in the shape of a tensor.
+OF_SHAPE = ("*sizes: The shape.", "size (sequence of ints): The shape by its name.")
+LIKE = "input: The tensor whose shape and dtype it has."
+
+
 # --- From a shape -------------------------------------------------------------------------------
 
 
@@ -135,59 +141,6 @@ def sized(call: str, sizes: tuple[Sizes, ...], size: Sizes) -> tuple[int, ...]:
     if not sizes:
         raise TypeError(f'{call}() missing 1 required positional arguments: "size"')
     return shape_of(call, sizes)
-
-
-@creation
-def zeros(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.
-
-    Parameters
-    ----------
-    *sizes : int or sequence of ints
-        The shape.
-    size : sequence of ints, optional
-        The shape by its name.
-
-    >>> torch.zeros(2, 3)
-    tensor([[0., 0., 0.],
-            [0., 0., 0.]])
-    """
-    return np.zeros(sized("zeros", sizes, size), dtype or _dtypes.default_float())
-
-
-@creation
-def ones(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.
-
-    Parameters
-    ----------
-    *sizes : int or sequence of ints
-        The shape.
-    size : sequence of ints, optional
-        The shape by its name.
-
-    >>> torch.ones(2, 3)
-    tensor([[1., 1., 1.],
-            [1., 1., 1.]])
-    """
-    return np.ones(sized("ones", sizes, size), dtype or _dtypes.default_float())
-
-
-@creation
-def empty(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of a shape whose elements are whatever the memory holds.
-
-    Parameters
-    ----------
-    *sizes : int or sequence of ints
-        The shape.
-    size : sequence of ints, optional
-        The shape by its name.
-
-    >>> torch.empty(2, 3).shape
-    torch.Size([2, 3])
-    """
-    return np.empty(sized("empty", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
@@ -239,12 +192,8 @@ def _filled(
 def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of a shape, filled with a number, which decides on the dtype.
 
-    Parameters
-    ----------
-    fill_value : number or Tensor
-        The number, or a tensor of no dimensions.
-    dtype : dtype, optional
-        The dtype; that of the number unless given.
+    fill_value (number or Tensor): The number, or a tensor of no dimensions.
+    dtype: The dtype; that of the number unless given.
 
     >>> torch.full((2, 2), 7)
     tensor([[7, 7],
@@ -264,10 +213,7 @@ def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) ->
 def scalar_tensor(s: Number, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of no dimensions.
 
-    Parameters
-    ----------
-    s : number
-        The element.
+    s: The element.
 
     >>> torch.scalar_tensor(3.0)
     tensor(3.)
@@ -279,12 +225,8 @@ def scalar_tensor(s: Number, *, dtype: np.dtype[Any] | None) -> Value:
 def eye(n: int, m: int | None = None, *, dtype: np.dtype[Any] | None) -> Value:
     """A matrix with ones on the diagonal, zeros elsewhere.
 
-    Parameters
-    ----------
-    n : int
-        The number of rows.
-    m : int, optional
-        The number of columns; n unless given.
+    n: The number of rows.
+    m: The number of columns; n unless given.
 
     >>> torch.eye(2)
     tensor([[1., 0.],
@@ -309,60 +251,11 @@ def template(call: str, input: TensorLike) -> Value:
 
 
 @creation
-def zeros_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
-    """Zeros in the shape and dtype of a tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-
-    >>> torch.zeros_like(torch.ones(2))
-    tensor([0., 0.])
-    """
-    return np.zeros_like(template("zeros_like", input), dtype)
-
-
-@creation
-def ones_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
-    """Ones in the shape and dtype of a tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-
-    >>> torch.ones_like(torch.zeros(2))
-    tensor([1., 1.])
-    """
-    return np.ones_like(template("ones_like", input), dtype)
-
-
-@creation
-def empty_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor in the shape and dtype of another one, holding whatever the memory does.
-
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-
-    >>> torch.empty_like(torch.zeros(2, 3)).shape
-    torch.Size([2, 3])
-    """
-    return np.empty_like(template("empty_like", input), dtype)
-
-
-@creation
 def full_like(input: Tensor, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor in the shape and dtype of another one, filled with a number.
 
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-    fill_value : number or Tensor
-        The number, or a tensor of no dimensions.
+    input: The tensor whose shape and dtype it has.
+    fill_value (number or Tensor): The number, or a tensor of no dimensions.
 
     >>> torch.full_like(torch.zeros(2), 7.0)
     tensor([7., 7.])
@@ -398,27 +291,6 @@ def _new(word: str, compute: Function) -> None:
     register(function=False)(method)
 
 
-def new_zeros(
-    array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
-) -> Value:
-    """Zeros of a shape, in the dtype of this tensor."""
-    return np.zeros_like(array, dtype, shape=sized("new_zeros", sizes, size), order="C")
-
-
-def new_ones(
-    array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
-) -> Value:
-    """Ones of a shape, in the dtype of this tensor."""
-    return np.ones_like(array, dtype, shape=sized("new_ones", sizes, size), order="C")
-
-
-def new_empty(
-    array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
-) -> Value:
-    """A tensor of a shape, in the dtype of this one, holding whatever the memory does."""
-    return np.empty_like(array, dtype, shape=sized("new_empty", sizes, size), order="C")
-
-
 def new_full(
     array: Value, size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None
 ) -> Value:
@@ -432,8 +304,70 @@ def new_tensor(array: Value, data: Tree, *, dtype: np.dtype[Any] | None) -> Valu
     return array_of_data(data, dtype, "tensor.new_tensor")
 
 
-for _compute in (new_zeros, new_ones, new_empty, new_full, new_tensor):
+for _compute in (new_full, new_tensor):
     _new(_compute.__name__, _compute)
 
 
-__all__ = ["creation", "finish", "shape_of", "sized", "template"]
+def _declare_filled(word: str, summaries: Strings, example: Strings, like: Strings) -> Function:
+    """Declare `word`, `word_like` and `new_word`, by NumPy's `word` and `word_like`.
+
+    summaries: theirs. example, like: what the first two are called with, and what that prints.
+    Returns the first.
+    """
+    make, make_like = getattr(np, word), getattr(np, f"{word}_like")
+
+    def of_shape(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
+        return make(sized(word, sizes, size), dtype or _dtypes.default_float())
+
+    def as_another(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
+        return make_like(template(f"{word}_like", input), dtype)
+
+    def of_dtype(
+        array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
+    ) -> Value:
+        shape = sized(f"new_{word}", sizes, size)
+        return make_like(array, dtype, shape=shape, order="C")
+
+    of_shape.__doc__, as_another.__doc__, of_dtype.__doc__ = (
+        told(summaries[0], f"{word}{example[0]}", example[1], *OF_SHAPE),
+        told(summaries[1], f"{word}_like{like[0]}", like[1], LIKE),
+        summaries[2],
+    )
+    creation(as_another, f"{word}_like")
+    _new(f"new_{word}", of_dtype)
+    return creation(of_shape, word)
+
+
+zeros = _declare_filled(
+    "zeros",
+    (
+        "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.",
+        "Zeros in the shape and dtype of a tensor.",
+        "Zeros of a shape, in the dtype of this tensor.",
+    ),
+    ("(2, 3)", "tensor([[0., 0., 0.],\n        [0., 0., 0.]])"),
+    ("(torch.ones(2))", "tensor([0., 0.])"),
+)
+_declare_filled(
+    "ones",
+    (
+        "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.",
+        "Ones in the shape and dtype of a tensor.",
+        "Ones of a shape, in the dtype of this tensor.",
+    ),
+    ("(2, 3)", "tensor([[1., 1., 1.],\n        [1., 1., 1.]])"),
+    ("(torch.zeros(2))", "tensor([1., 1.])"),
+)
+_declare_filled(
+    "empty",
+    (
+        "A tensor of a shape whose elements are whatever the memory holds.",
+        "A tensor in the shape and dtype of another one, holding whatever the memory does.",
+        "A tensor of a shape, in the dtype of this one, holding whatever the memory does.",
+    ),
+    ("(2, 3).shape", "torch.Size([2, 3])"),
+    ("(torch.zeros(2, 3)).shape", "torch.Size([2, 3])"),
+)
+
+
+__all__ = ["LIKE", "OF_SHAPE", "creation", "finish", "shape_of", "sized", "template"]

@@ -34,27 +34,14 @@ def tensor(
 ) -> Tensor:
     """A tensor with a copy of data, without history.
 
-    Parameters
-    ----------
-    data : Tensor, array, number or nested sequences
-        The data; a tensor is copied with a UserWarning.
-    dtype : dtype, optional
-        The dtype; found from the data unless given: the default one (float32) for Python's floats,
-        int64 for ints, that of an array.
-
-    Returns
-    -------
-    Tensor
-        A leaf with memory of its own.
-
-    Raises
-    ------
-    ValueError
-        For lists of unlike lengths.
-    TypeError
-        For strings.
-    RuntimeError
-        For other objects.
+    data (Tensor, array, number or nested sequences): The data; a tensor is copied with a
+        UserWarning.
+    dtype: The dtype; found from the data unless given: the default one (float32) for Python's
+        floats, int64 for ints, that of an array.
+    -> Tensor: A leaf with memory of its own.
+    ValueError: For lists of unlike lengths.
+    TypeError: For strings.
+    RuntimeError: For other objects.
 
     >>> torch.tensor([[1, 2], [3, 4.5]])
     tensor([[1.0000, 2.0000],
@@ -101,7 +88,7 @@ def array_of_data(data: Tree, given: np.dtype[Any] | None, call: str) -> Value:
         warn(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
-            f"rather than {call}(sourceTensor).",
+            f"rather than {call}(sourceTensor)."
         )
         value = data.detach()._value
         return value.copy() if given is None else value.astype(given)
@@ -296,27 +283,11 @@ def check_array(array: Value) -> None:
 def from_numpy(ndarray: Value) -> Tensor:
     """A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
-    Parameters
-    ----------
-    ndarray : ndarray
-        The array.
-
-    Returns
-    -------
-    Tensor
-        A tensor over the same memory.
-
-    Raises
-    ------
-    TypeError
-        For what is no array, or has a dtype that tensors do not.
-    ValueError
-        If a stride is negative.
-
-    Warns
-    -----
-    UserWarning
-        If the array cannot be written to.
+    ndarray (ndarray): The array.
+    -> Tensor: A tensor over the same memory.
+    TypeError: For what is no array, or has a dtype that tensors do not.
+    ValueError: If a stride is negative.
+    UserWarning: If the array cannot be written to.
 
     >>> import numpy as np
     >>> a = np.zeros(2)
@@ -331,7 +302,7 @@ def from_numpy(ndarray: Value) -> Tensor:
         warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable "
             "tensors. This means writing to this tensor will raise an error. You may want to copy "
-            "the array to protect its data or make it writable before converting it to a tensor.",
+            "the array to protect its data or make it writable before converting it to a tensor."
         )
     return of_value(_viewed(ndarray))
 
@@ -340,17 +311,9 @@ def from_numpy(ndarray: Value) -> Tensor:
 def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
     """Data as a tensor: without a copy, and with its history, where it has the dtype already.
 
-    Parameters
-    ----------
-    data : Tensor, array, number or nested sequences
-        The data.
-    dtype : dtype, optional
-        The dtype of the result; that of the data unless given.
-
-    Returns
-    -------
-    Tensor
-        A tensor, which shares the memory of a tensor or an array of that dtype.
+    data (Tensor, array, number or nested sequences): The data.
+    dtype: The dtype of the result; that of the data unless given.
+    -> Tensor: A tensor, which shares the memory of a tensor or an array of that dtype.
 
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
@@ -379,26 +342,13 @@ def asarray(
 ) -> Tensor:
     """As `as_tensor`, with a say in whether it is copied.
 
-    Parameters
-    ----------
-    obj : Tensor, array, number or nested sequences
-        The data.
-    dtype : dtype, optional
-        The dtype of the result; that of the data unless given.
-    copy : bool, optional
-        True for a copy always, False for none, None for one where it is needed.
-    requires_grad : bool, optional
-        Whether the result requires grad.
-
-    Returns
-    -------
-    Tensor
-        A tensor, which shares the memory of a tensor or an array of that dtype unless `copy`.
-
-    Raises
-    ------
-    ValueError
-        If `copy` is False and a copy is needed.
+    obj (Tensor, array, number or nested sequences): The data.
+    dtype: The dtype of the result; that of the data unless given.
+    copy: True for a copy always, False for none, None for one where it is needed.
+    requires_grad: Whether the result requires grad.
+    -> Tensor: A tensor, which shares the memory of a tensor or an array of that dtype unless
+        `copy`.
+    ValueError: If `copy` is False and a copy is needed.
 
     >>> torch.asarray([1, 2])
     tensor([1, 2])
@@ -417,30 +367,15 @@ def asarray(
 
 @register(method=False)
 def frombuffer(
-    buffer: Any,
-    *,
-    dtype: DType,
-    count: int = -1,
-    offset: int = 0,
-    requires_grad: bool = False,
+    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of one dimension over the memory of a buffer.
 
-    Parameters
-    ----------
-    buffer : object
-        An object with the buffer protocol, as bytearray.
-    dtype : dtype
-        The dtype of the elements.
-    count : int, default -1
-        How many elements; all if negative.
-    offset : int, default 0
-        How many bytes are left out at the start.
-
-    Returns
-    -------
-    Tensor
-        A vector over the same memory.
+    buffer: An object with the buffer protocol, as bytearray.
+    dtype: The dtype of the elements.
+    count: How many elements; all if negative.
+    offset: How many bytes are left out at the start.
+    -> Tensor: A vector over the same memory.
 
     >>> torch.frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8)
     tensor([1, 2, 3], dtype=torch.uint8)
@@ -453,15 +388,8 @@ def frombuffer(
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of an array of another library.
 
-    Parameters
-    ----------
-    ext_tensor : object
-        An array with the methods of the DLPack protocol.
-
-    Returns
-    -------
-    Tensor
-        A tensor over the same memory.
+    ext_tensor: An array with the methods of the DLPack protocol.
+    -> Tensor: A tensor over the same memory.
 
     >>> import numpy as np
     >>> torch.from_dlpack(np.array([1.0, 2.0]))

@@ -61,10 +61,7 @@ def zero_(self: Tensor) -> Tensor:
 def fill_(self: Tensor, value: TensorLike) -> Tensor:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor.
 
-    Parameters
-    ----------
-    value : number or Tensor
-        The number, or a tensor of no dimensions.
+    value (number or Tensor): The number, or a tensor of no dimensions.
 
     >>> torch.fill_(torch.zeros(2), 3.0)
     tensor([3., 3.])

@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch._types import Device, Number, TensorLike
 
@@ -62,20 +62,9 @@ class Generator:
     def manual_seed(self, seed: Number) -> Generator:
         """Start anew from a seed; returns the generator itself.
 
-        Parameters
-        ----------
-        seed : int
-            The seed; negative ones count from 2**64.
-
-        Returns
-        -------
-        Generator
-            The generator itself.
-
-        Raises
-        ------
-        ValueError
-            If it is no number of 64 bits.
+        seed (int): The seed; negative ones count from 2**64.
+        -> Generator: The generator itself.
+        ValueError: If it is no number of 64 bits.
         """
         self._seed = _valid_seed(seed)
         self._numpy = None
@@ -84,10 +73,7 @@ class Generator:
     def seed(self) -> int:
         """Start anew from a seed of the operating system's; returns it.
 
-        Returns
-        -------
-        int
-            The seed.
+        -> int: The seed.
         """
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
@@ -95,20 +81,14 @@ class Generator:
     def initial_seed(self) -> int:
         """The seed that the generator started from.
 
-        Returns
-        -------
-        int
-            The seed.
+        -> int: The seed.
         """
         return self._seed
 
     def get_state(self) -> Tensor:
         """The state as a tensor of bytes, for `set_state`.
 
-        Returns
-        -------
-        Tensor
-            45 numbers of uint8.
+        -> Tensor: 45 numbers of uint8.
         """
         state = self.numpy.bit_generator.state
         numbers = state["state"]
@@ -124,22 +104,10 @@ class Generator:
     def set_state(self, new_state: TensorLike) -> Generator:
         """Go back to a state that `get_state` returned.
 
-        Parameters
-        ----------
-        new_state : Tensor
-            The state.
-
-        Returns
-        -------
-        Generator
-            The generator itself.
-
-        Raises
-        ------
-        TypeError
-            If the state is no tensor of uint8.
-        RuntimeError
-            If it has not the length of a state.
+        new_state (Tensor): The state.
+        -> Generator: The generator itself.
+        TypeError: If the state is no tensor of uint8.
+        RuntimeError: If it has not the length of a state.
         """
         if not isinstance(new_state, Tensor) or new_state._value.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -163,10 +131,7 @@ class Generator:
     def clone_state(self) -> Generator:
         """Another generator in the same state.
 
-        Returns
-        -------
-        Generator
-            The other generator.
+        -> Generator: The other generator.
         """
         return Generator().set_state(self.get_state())
 
@@ -211,8 +176,7 @@ def draw_uniform(
     if given.kind == "c":
         part = np.empty(0, given).real.dtype
         return draw_uniform(shape, part, generator) + 1j * draw_uniform(shape, part, generator)
-    if given.kind not in "fV":
-        raise NotImplementedError(f'"check_uniform_bounds" not implemented for {quoted(given)}')
+    require_kind(given, "check_uniform_bounds")
     made = source(generator).random(shape, exact(given))
     if given.itemsize == 2:  # rounding must not reach 1
         return (np.floor(made * 2048) / 2048).astype(given)
@@ -227,13 +191,8 @@ def draw_normal(
         part = np.empty(0, given).real.dtype
         parts = [draw_normal(shape, part, generator) for _ in range(2)]
         return ((parts[0] + 1j * parts[1]) * np.sqrt(0.5)).astype(given)
-    if given.kind not in "fV":
-        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for {quoted(given)}')
+    require_kind(given, "normal_kernel_cpu")
     return np.asarray(source(generator).standard_normal(shape, exact(given)), given)
-
-
-def quoted(given: np.dtype[Any]) -> str:
-    return f"'{word_of(given)}'"
 
 
 def draw_whole(

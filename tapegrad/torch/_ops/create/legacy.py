@@ -128,20 +128,9 @@ def type_dtype(given: DType | str) -> np.dtype[Any]:
 def set_default_tensor_type(t: DType | str) -> None:
     """Older name of `set_default_dtype`, for a type of tensors.
 
-    Parameters
-    ----------
-    t : type, dtype or str
-        A floating dtype, a type like `torch.DoubleTensor`, or its name.
-
-    Raises
-    ------
-    TypeError
-        If it is not floating.
-
-    Warns
-    -----
-    UserWarning
-        Always.
+    t (type, dtype or str): A floating dtype, a type like `torch.DoubleTensor`, or its name.
+    TypeError: If it is not floating.
+    UserWarning: Always.
 
     >>> import warnings
     >>> with warnings.catch_warnings():
@@ -152,7 +141,7 @@ def set_default_tensor_type(t: DType | str) -> None:
     """
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-        "torch.set_default_dtype() as alternative.",
+        "torch.set_default_dtype() as alternative."
     )
     _dtypes.set_default_dtype(_dtypes.of_numpy(type_dtype(t)))
 
@@ -161,12 +150,8 @@ def set_default_tensor_type(t: DType | str) -> None:
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`.
 
-    Parameters
-    ----------
-    *args : object
-        Sizes, or data.
-    **kwargs : object
-        PyTorch's other parameters.
+    *args: Sizes, or data.
+    **kwargs: PyTorch's other parameters.
     """
     return _made(args, kwargs, self._value.dtype)
 

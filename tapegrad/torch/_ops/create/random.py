@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import errstate
-from tapegrad._core.types import Value
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import Traced, any_true, is_mapped
 from tapegrad.torch import _dtypes
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._docstrings.sections import told
+from tapegrad.torch._dtypes import require_kind, word_of
 from tapegrad.torch._formats import arranged_like
 from tapegrad.torch._graph.node import is_on_graph
-from tapegrad.torch._ops.create.creation import creation, shape_of, sized, template
+from tapegrad.torch._ops.create.creation import LIKE, OF_SHAPE, creation, shape_of, sized, template
 from tapegrad.torch._ops.create.generator import (
     Generator,
     bounds_of,
     draw_normal,
     draw_uniform,
     draw_whole,
-    quoted,
     source,
 )
 from tapegrad.torch._ops.declare import deliver, operation, private, register
@@ -33,50 +33,43 @@ from tapegrad.torch._types import Device, DType, MemoryFormat, Number, Sizes, Te
 # --- New tensors --------------------------------------------------------------------------------
 
 
-@creation
-def rand(
-    *sizes: Sizes,
-    size: Sizes = None,
-    generator: Generator | None = None,
-    dtype: np.dtype[Any] | None,
-) -> Value:
-    """Uniform numbers from 0 to before 1: `rand(2, 3)` or `rand((2, 3))`.
+def _declare_draw(word: str, draw: Function, what: str) -> Function:
+    """Declare `word`, of a shape, and `word_like`, of another tensor's; returns the first."""
 
-    Parameters
-    ----------
-    *sizes : int or sequence of ints
-        The shape.
-    size : sequence of ints, optional
-        The shape by its name.
+    def of_shape(
+        *sizes: Sizes,
+        size: Sizes = None,
+        generator: Generator | None = None,
+        dtype: np.dtype[Any] | None,
+    ) -> Value:
+        shape = sized(word, sizes, size)
+        return draw(shape, np.dtype(dtype or _dtypes.default_float()), generator)
 
-    >>> torch.rand(2, 3).shape
-    torch.Size([2, 3])
-    """
-    shape = sized("rand", sizes, size)
-    return draw_uniform(shape, np.dtype(dtype or _dtypes.default_float()), generator)
+    def as_another(
+        input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
+    ) -> Value:
+        array = template(f"{word}_like", input)
+        drawn = draw(array.shape, np.dtype(dtype or array.dtype), generator)
+        return arranged_like(drawn, array)
+
+    of_shape.__doc__ = told(
+        f"{what}: `{word}(2, 3)` or `{word}((2, 3))`.",
+        f"{word}(2, 3).shape",
+        "torch.Size([2, 3])",
+        *OF_SHAPE,
+    )
+    as_another.__doc__ = told(
+        f"{what}, in the shape and dtype of a tensor.",
+        f"{word}_like(torch.zeros(2, 3)).shape",
+        "torch.Size([2, 3])",
+        LIKE,
+    )
+    creation(as_another, f"{word}_like")
+    return creation(of_shape, word)
 
 
-@creation
-def randn(
-    *sizes: Sizes,
-    size: Sizes = None,
-    generator: Generator | None = None,
-    dtype: np.dtype[Any] | None,
-) -> Value:
-    """Normal numbers of mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`.
-
-    Parameters
-    ----------
-    *sizes : int or sequence of ints
-        The shape.
-    size : sequence of ints, optional
-        The shape by its name.
-
-    >>> torch.randn(2, 3).shape
-    torch.Size([2, 3])
-    """
-    shape = sized("randn", sizes, size)
-    return draw_normal(shape, np.dtype(dtype or _dtypes.default_float()), generator)
+rand = _declare_draw("rand", draw_uniform, "Uniform numbers from 0 to before 1")
+randn = _declare_draw("randn", draw_normal, "Normal numbers of mean 0 and variance 1")
 
 
 @creation
@@ -90,16 +83,10 @@ def randint(
 ) -> Value:
     """Whole numbers from low to before high: `randint(high, size)`, `randint(low, high, size)`.
 
-    Parameters
-    ----------
-    *args : int or sequence of ints
-        The bounds, or the upper one, and the shape.
-    low : int, optional
-        The lower bound, included; 0 unless given.
-    high : int, optional
-        The upper bound, not included.
-    size : sequence of ints, optional
-        The shape by its name.
+    *args (int or sequence of ints): The bounds, or the upper one, and the shape.
+    low (int): The lower bound, included; 0 unless given.
+    high (int): The upper bound, not included.
+    size (sequence of ints): The shape by its name.
 
     >>> torch.randint(0, 1, (3,))
     tensor([0, 0, 0])
@@ -119,54 +106,13 @@ def randint(
 def randperm(n: int, *, generator: Generator | None = None, dtype: np.dtype[Any] | None) -> Value:
     """The whole numbers from 0 to before n, in a random order.
 
-    Parameters
-    ----------
-    n : int
-        How many numbers.
+    n: How many numbers.
 
     >>> torch.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
     (count,) = shape_of("randperm", (n,))
     return source(generator).permutation(count).astype(dtype or np.int64)
-
-
-@creation
-def rand_like(
-    input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
-) -> Value:
-    """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-
-    >>> torch.rand_like(torch.zeros(2, 3)).shape
-    torch.Size([2, 3])
-    """
-    array = template("rand_like", input)
-    drawn = draw_uniform(array.shape, np.dtype(dtype or array.dtype), generator)
-    return arranged_like(drawn, array)
-
-
-@creation
-def randn_like(
-    input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
-) -> Value:
-    """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-
-    >>> torch.randn_like(torch.zeros(2, 3)).shape
-    torch.Size([2, 3])
-    """
-    array = template("randn_like", input)
-    drawn = draw_normal(array.shape, np.dtype(dtype or array.dtype), generator)
-    return arranged_like(drawn, array)
 
 
 @creation
@@ -180,16 +126,10 @@ def randint_like(
 ) -> Value:
     """Whole numbers from low to before high, in the shape and dtype of a tensor.
 
-    Parameters
-    ----------
-    input : Tensor
-        The tensor whose shape and dtype it has.
-    *args : int
-        The bounds, or the upper one.
-    low : int, optional
-        The lower bound, included; 0 unless given.
-    high : int, optional
-        The upper bound, not included.
+    input: The tensor whose shape and dtype it has.
+    *args (int): The bounds, or the upper one.
+    low (int): The lower bound, included; 0 unless given.
+    high (int): The upper bound, not included.
 
     >>> torch.randint_like(torch.zeros(2), 1)
     tensor([0., 0.])
@@ -261,14 +201,9 @@ def normal(
 ) -> Tensor:
     """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors.
 
-    Parameters
-    ----------
-    mean : float or Tensor, default 0.0
-        The mean.
-    std : float or Tensor, default 1.0
-        The standard deviation, not negative.
-    size : sequence of ints, optional
-        The shape, where both are numbers.
+    mean (float or Tensor): The mean.
+    std (float or Tensor): The standard deviation, not negative.
+    size (sequence of ints): The shape, where both are numbers.
 
     >>> torch.normal(torch.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
@@ -297,31 +232,18 @@ def normal(
     return noise.requires_grad_(requires_grad)
 
 
-def _require_floats(call: str, given: np.dtype[Any]) -> None:
-    if given.kind not in "fV":
-        raise NotImplementedError(f'"{call}" not implemented for {quoted(given)}')
-
-
 @operation("BernoulliBackward0")
 def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = None) -> Value:
     """Zeros and ones; each element (or `p`) is the probability of a one.
 
-    Parameters
-    ----------
-    input : Tensor
-        The probabilities, of a floating dtype.
-    p : float, optional
-        One probability for all elements.
-
-    Returns
-    -------
-    Tensor
-        Zeros and ones, in the shape and dtype of `input`.
+    input: The probabilities, of a floating dtype.
+    p (float): One probability for all elements.
+    -> Tensor: Zeros and ones, in the shape and dtype of `input`.
 
     >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
-    _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
+    require_kind(input.dtype, "bernoulli_tensor_cpu_p_")
     chance = _value(input) if p is None else p
     if any_true(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -333,20 +255,13 @@ def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = No
 def poisson(input: Value, generator: Generator | None = None) -> Value:
     """Poisson numbers; each element is the rate of one.
 
-    Parameters
-    ----------
-    input : Tensor
-        The rates, not negative.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers, in the shape and dtype of `input`.
+    input: The rates, not negative.
+    -> Tensor: Whole numbers, in the shape and dtype of `input`.
 
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
-    _require_floats("poisson_cpu", input.dtype)
+    require_kind(input.dtype, "poisson_cpu")
     rate = _value(input)
     if any_true(np.less(rate, 0)):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
@@ -365,17 +280,9 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn with the probabilities in each row of `input`, which need not sum to 1.
 
-    Parameters
-    ----------
-    input : Tensor
-        Weights (n,) or (rows, n), not negative.
-    num_samples : int
-        How many indices are drawn from each row.
-
-    Returns
-    -------
-    Tensor
-        Indices (num_samples,) or (rows, num_samples), int64.
+    input: Weights (n,) or (rows, n), not negative.
+    num_samples: How many indices are drawn from each row.
+    -> Tensor: Indices (num_samples,) or (rows, num_samples), int64.
 
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
     tensor([1, 1])

@@ -7,7 +7,6 @@ As in PyTorch, the gradient through such a write is 0 for what the tensor was co
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,14 @@ from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Number, TensorLike
 
 
-def _into(
-    self: Tensor, label: str, draw: Callable[[tuple[int, ...], np.dtype[Any]], Value]
-) -> Tensor:
-    value = self._value
-    new = np.asarray(draw(value.shape, value.dtype)).astype(value.dtype)
+def _into(self: Tensor, label: str, drawn: Value) -> Tensor:
+    new = np.asarray(drawn).astype(self._value.dtype)
     return write(self, lambda old: replaced(old, new), label)
+
+
+def _form(self: Tensor) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and the dtype of numbers to draw."""
+    return self._value.shape, self._value.dtype
 
 
 @register()
@@ -49,19 +50,9 @@ def uniform_(
 ) -> Tensor:
     """Write uniform numbers from `from` to before `to`.
 
-    Parameters
-    ----------
-    from_ : float, default 0.0
-        The lower bound, included.
-    to : float, default 1.0
-        The upper bound, not included.
-    **words : object
-        `from` by its name.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    from_: The lower bound, included.
+    to: The upper bound, not included.
+    **words: `from` by its name.
     """
     low = words.pop("from", from_)
     if words:
@@ -70,11 +61,8 @@ def uniform_(
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
         )
-    return _into(
-        self,
-        "UniformBackward0",
-        lambda shape, given: low + (to - low) * draw_uniform(shape, given, generator),
-    )
+    drawn = low + (to - low) * draw_uniform(*_form(self), generator)
+    return _into(self, "UniformBackward0", drawn)
 
 
 def _require_scale(call: str, word: str, scale: float) -> None:
@@ -88,25 +76,12 @@ def normal_(
 ) -> Tensor:
     """Write normal numbers.
 
-    Parameters
-    ----------
-    mean : float, default 0.0
-        The mean.
-    std : float, default 1.0
-        The standard deviation.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    mean: The mean.
+    std: The standard deviation.
     """
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    return _into(
-        self,
-        "NormalBackward0",
-        lambda shape, given: mean + std * draw_normal(shape, given, generator),
-    )
+    return _into(self, "NormalBackward0", mean + std * draw_normal(*_form(self), generator))
 
 
 @register()
@@ -115,24 +90,12 @@ def log_normal_(
 ) -> Tensor:
     """Write numbers whose logarithms are normal.
 
-    Parameters
-    ----------
-    mean : float, default 1.0
-        The mean of the logarithms.
-    std : float, default 2.0
-        Their standard deviation.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    mean: The mean of the logarithms.
+    std: Their standard deviation.
     """
     _require_scale("log_normal_", "std", std)
-    return _into(
-        self,
-        "LogNormalBackward0",
-        lambda shape, given: np.exp(mean + std * draw_normal(shape, given, generator)),
-    )
+    drawn = np.exp(mean + std * draw_normal(*_form(self), generator))
+    return _into(self, "LogNormalBackward0", drawn)
 
 
 def _require_continuous(self: Tensor, name: str) -> None:
@@ -149,25 +112,15 @@ def exponential_(
 ) -> Tensor:
     """Write exponential numbers of rate `lambd`, which are never 0.
 
-    Parameters
-    ----------
-    lambd : float, default 1.0
-        The rate.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    lambd: The rate.
     """
     _require_continuous(self, "Exponential")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
 
-    def draw(shape: tuple[int, ...], given: np.dtype[Any]) -> Value:
-        drawn = source(generator).standard_exponential(shape, exact(given))
-        return np.maximum(drawn, np.finfo(given).tiny) / lambd
-
-    return _into(self, "ExponentialBackward0", draw)
+    shape, given = _form(self)
+    drawn = source(generator).standard_exponential(shape, exact(given))
+    return _into(self, "ExponentialBackward0", np.maximum(drawn, np.finfo(given).tiny) / lambd)
 
 
 @register()
@@ -176,71 +129,38 @@ def cauchy_(
 ) -> Tensor:
     """Write Cauchy numbers.
 
-    Parameters
-    ----------
-    median : float, default 0.0
-        The median.
-    sigma : float, default 1.0
-        The half width at half of the height.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    median: The median.
+    sigma: The half width at half of the height.
     """
     _require_continuous(self, "Cauchy")
     _require_scale("cauchy_", "sigma", sigma)
-    return _into(
-        self,
-        "CauchyBackward0",
-        lambda shape, _: median + sigma * source(generator).standard_cauchy(shape),
-    )
+    drawn = median + sigma * source(generator).standard_cauchy(self._value.shape)
+    return _into(self, "CauchyBackward0", drawn)
 
 
 @register()
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Write geometric numbers: how many trials of probability `p` it takes to succeed.
 
-    Parameters
-    ----------
-    p : float
-        The probability of success.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    p: The probability of success.
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return _into(
-        self, "GeometricBackward0", lambda shape, _: source(generator).geometric(p, shape)
-    )
+    return _into(self, "GeometricBackward0", source(generator).geometric(p, self._value.shape))
 
 
 @register()
 def bernoulli_(self: Tensor, p: TensorLike = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Write ones with the probability `p`, a number or a tensor, else zeros.
 
-    Parameters
-    ----------
-    p : float or Tensor, default 0.5
-        The probability of a one.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    p (float or Tensor): The probability of a one.
     """
     of_tensor = isinstance(p, Tensor)
     chance = plain_of(p) if of_tensor else p
     if not np.all((chance >= 0) & (chance <= 1)):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={chance}")
-    return _into(
-        self,
-        "BernoulliBackward1" if of_tensor else "BernoulliBackward2",
-        lambda shape, _: source(generator).random(shape) < chance,
-    )
+    label = "BernoulliBackward1" if of_tensor else "BernoulliBackward2"
+    return _into(self, label, source(generator).random(self._value.shape) < chance)
 
 
 @register()
@@ -249,19 +169,9 @@ def random_(
 ) -> Tensor:
     """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds.
 
-    Parameters
-    ----------
-    *args : int
-        `to`, or `from` and `to`.
-    to : int, optional
-        The upper bound, not included.
-    **words : object
-        `from` by its name.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    *args (int): `to`, or `from` and `to`.
+    to (int): The upper bound, not included.
+    **words: `from` by its name.
     """
     if len(args) == 2 and args[1] is None:
         args = args[0], _end_of(self._value.dtype)
@@ -272,12 +182,8 @@ def random_(
     )
     if words:
         raise TypeError(f"random_() got an unexpected keyword argument {next(iter(words))!r}")
-    given = self._value.dtype
-    return _into(
-        self,
-        f"RandomBackward{2 if not args else len(args) % 2}",
-        lambda shape, _: draw_whole(low, high, shape, np.dtype(given), generator),
-    )
+    drawn = draw_whole(low, high, *_form(self), generator)
+    return _into(self, f"RandomBackward{2 if not args else len(args) % 2}", drawn)
 
 
 def _end_of(given: np.dtype[Any]) -> int:

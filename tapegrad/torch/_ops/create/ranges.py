@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import silence
-from tapegrad._core.types import Value
+from tapegrad._core.types import Function, Value
 from tapegrad.torch import _dtypes
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._ops.create.creation import creation
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number
@@ -29,14 +30,8 @@ def arange(
 ) -> Value:
     """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints.
 
-    Parameters
-    ----------
-    start : number, default 0
-        The first number, or with one argument the end.
-    end : number, optional
-        Where to stop; not included.
-    step : number, default 1
-        The distance of neighbours.
+    start: The first number, or with one argument the end.
+    step: The distance of neighbours.
 
     >>> torch.arange(5)
     tensor([0, 1, 2, 3, 4])
@@ -81,14 +76,9 @@ def _steps_between(start: Number, end: Number, steps: int | None, given: np.dtyp
 def linspace(start: Number, end: Number, steps: int, *, dtype: np.dtype[Any] | None) -> Value:
     """`steps` numbers evenly from start to end, both included.
 
-    Parameters
-    ----------
-    start : number
-        The first number.
-    end : number
-        The last number, included.
-    steps : int
-        How many numbers.
+    start: The first number.
+    end: The last number, included.
+    steps: How many numbers.
 
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -104,16 +94,10 @@ def logspace(
 ) -> Value:
     """Powers of `base` whose exponents go evenly from start to end.
 
-    Parameters
-    ----------
-    start : number
-        The first exponent.
-    end : number
-        The last exponent, included.
-    steps : int
-        How many numbers.
-    base : float, default 10.0
-        The base.
+    start: The first exponent.
+    end: The last exponent, included.
+    steps: How many numbers.
+    base: The base.
 
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
@@ -132,47 +116,24 @@ def _range_dtype(start: Number, end: Number) -> np.dtype[Any]:
     return _dtypes.default_float()
 
 
-@creation
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
-    """The indices of the lower triangle of a matrix, as a tensor of two rows.
+def _declare_indices(word: str, indices: Function, which: str, result: str) -> None:
+    def compute(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
+        return np.stack(indices(row, offset, col)).astype(dtype or np.int64)
 
-    Parameters
-    ----------
-    row : int
-        The number of rows.
-    col : int
-        The number of columns.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers (2, count), int64 unless another dtype is given.
-
-    >>> torch.tril_indices(2, 2)
-    tensor([[0, 1, 1],
-            [0, 0, 1]])
-    """
-    return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
+    compute.__doc__ = told(
+        f"The indices of the {which} triangle of a matrix, as a tensor of two rows.",
+        f"{word}(2, 2)",
+        result,
+        "row: The number of rows.",
+        "col: The number of columns.",
+        "-> Tensor: Whole numbers (2, count), int64 unless another dtype is given.",
+    )
+    creation(compute, word)
 
 
-@creation
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
-    """The indices of the upper triangle of a matrix, as a tensor of two rows.
-
-    Parameters
-    ----------
-    row : int
-        The number of rows.
-    col : int
-        The number of columns.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers (2, count), int64 unless another dtype is given.
-
-    >>> torch.triu_indices(2, 2)
-    tensor([[0, 0, 1],
-            [0, 1, 1]])
-    """
-    return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)
+_declare_indices(
+    "tril_indices", np.tril_indices, "lower", "tensor([[0, 1, 1],\n        [0, 0, 1]])"
+)
+_declare_indices(
+    "triu_indices", np.triu_indices, "upper", "tensor([[0, 0, 1],\n        [0, 1, 1]])"
+)

@@ -56,18 +56,6 @@ def hann_window(
 ) -> Tensor:
     """`sin(pi k / n) ** 2`.
 
-    Parameters
-    ----------
-    dtype : dtype, optional
-        A floating dtype; the default one unless given.
-    **options : object
-        As of `zeros`: device, layout, pin_memory, requires_grad.
-
-    Returns
-    -------
-    Tensor
-        A vector of `window_length` elements.
-
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -86,21 +74,8 @@ def hamming_window(
 ) -> Tensor:
     """`alpha - beta cos(2 pi k / n)`.
 
-    Parameters
-    ----------
-    alpha : float, default 0.54
-        The mean.
-    beta : float, default 0.46
-        The height of the cosine.
-    dtype : dtype, optional
-        A floating dtype; the default one unless given.
-    **options : object
-        As of `zeros`: device, layout, pin_memory, requires_grad.
-
-    Returns
-    -------
-    Tensor
-        A vector of `window_length` elements.
+    alpha: The mean.
+    beta: The height of the cosine.
 
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
@@ -115,18 +90,6 @@ def blackman_window(
 ) -> Tensor:
     """`0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)`.
 
-    Parameters
-    ----------
-    dtype : dtype, optional
-        A floating dtype; the default one unless given.
-    **options : object
-        As of `zeros`: device, layout, pin_memory, requires_grad.
-
-    Returns
-    -------
-    Tensor
-        A vector of `window_length` elements.
-
     >>> torch.blackman_window(5).shape
     torch.Size([5])
     """
@@ -139,18 +102,6 @@ def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
     """A triangle from 0 to 1 and back.
-
-    Parameters
-    ----------
-    dtype : dtype, optional
-        A floating dtype; the default one unless given.
-    **options : object
-        As of `zeros`: device, layout, pin_memory, requires_grad.
-
-    Returns
-    -------
-    Tensor
-        A vector of `window_length` elements.
 
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -173,19 +124,7 @@ def kaiser_window(
 ) -> Tensor:
     """`i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)`.
 
-    Parameters
-    ----------
-    beta : float, default 12.0
-        How narrow it is.
-    dtype : dtype, optional
-        A floating dtype; the default one unless given.
-    **options : object
-        As of `zeros`: device, layout, pin_memory, requires_grad.
-
-    Returns
-    -------
-    Tensor
-        A vector of `window_length` elements.
+    beta: How narrow it is.
 
     >>> torch.kaiser_window(4)
     tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])

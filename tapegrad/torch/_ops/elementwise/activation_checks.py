@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import require_kind, word_of
 
 # The kernel of each, and the kinds of dtypes that it takes.
 KERNELS = {
@@ -41,8 +41,7 @@ def check_dtype(word: str, input: Value) -> None:
     if word in ("hardtanh", "relu6", "relu"):
         _check_clamped("relu" if word == "relu" else "hardtanh", kind)
     kernel, kinds = KERNELS.get(word, ("", "fciub"))
-    if kind not in kinds:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(input.dtype)}'")
+    require_kind(input.dtype, kernel, kinds)
 
 
 def _check_clamped(word: str, kind: str) -> None:
@@ -63,6 +62,14 @@ def bounds_for(input: Value, low: Any, high: Any) -> tuple[Any, Any]:
     if kind == "u" and low < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return int(low), int(high)
+
+
+def require_one_dtype(input: Value, other: Value, word: str) -> None:
+    """RuntimeError for two dtypes; NotImplementedError for one that is not of floats."""
+    if input.dtype != other.dtype:
+        given = f"{word_of(input.dtype)} and {word_of(other.dtype)}"
+        raise RuntimeError(f"{word}: Type promoting not supported. Got {given}")
+    require_kind(input.dtype, f"{word}_cpu")
 
 
 def _is_number(value: Any) -> bool:
@@ -91,4 +98,4 @@ def refusing(compute: Callable[..., Value]) -> Callable[..., Value]:
     return checked
 
 
-__all__ = ["bounds_for", "check_dtype", "refusing"]
+__all__ = ["bounds_for", "check_dtype", "refusing", "require_one_dtype"]

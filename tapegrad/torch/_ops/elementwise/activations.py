@@ -22,7 +22,7 @@ from tapegrad._core.values import untraced
 from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._docstrings.sections import completed, told
-from tapegrad.torch._dtypes import as_numpy, word_of
+from tapegrad.torch._dtypes import as_numpy, require_kind
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.error_node import refuse_node
 from tapegrad.torch._graph.node import node_class
@@ -36,8 +36,12 @@ from tapegrad.torch._ops.declare import (
     private,
     register,
 )
-from tapegrad.torch._ops.elementwise import kinds
-from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_dtype, refusing
+from tapegrad.torch._ops.elementwise.activation_checks import (
+    bounds_for,
+    check_dtype,
+    refusing,
+    require_one_dtype,
+)
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, quotient, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import quiet, short_single
@@ -203,12 +207,8 @@ def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value
 
     The bounds of integers are integers. ValueError for bounds in the wrong order.
 
-    Parameters
-    ----------
-    min_val : float, default -1.0
-        The lower bound.
-    max_val : float, default 1.0
-        The upper bound.
+    min_val: The lower bound.
+    max_val: The upper bound.
 
     >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
@@ -223,7 +223,7 @@ def relu6(input: Value) -> Value:
     >>> torch.nn.functional.relu6(torch.tensor([-1.0, 2.0, 7.0]))
     tensor([0., 2., 6.])
     """
-    return _between(input, *kinds.bounds_of(input, 0, 6))
+    return _between(input, *bounds_for(input, 0, 6))
 
 
 def _is_fraction(slope: Value) -> bool:
@@ -238,9 +238,7 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
 
 
 @elementwise(
-    "LeakyReluBackward0",
-    lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
-    0,
+    "LeakyReluBackward0", lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x), 0
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
@@ -248,14 +246,10 @@ def _leaky(x: Value, slope: Value) -> Value:
 
 
 @activation("LeakyReluBackward0", by_result=True)
-@kinds.of_kind("leaky_relu_cpu")
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """`x`, and `negative_slope * x` below 0.
 
-    Parameters
-    ----------
-    negative_slope : float, default 0.01
-        The slope below 0.
+    negative_slope: The slope below 0.
 
     >>> torch.nn.functional.leaky_relu(torch.tensor([-2.0, 0.5]), 0.25)
     tensor([-0.5000,  0.5000])
@@ -276,20 +270,13 @@ def _prelu(x: Value, weight: Value) -> Value:
 def prelu(input: Value, weight: Value) -> Value:
     """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1).
 
-    Parameters
-    ----------
-    weight : Tensor
-        One slope, or a vector of one a channel.
-
-    Returns
-    -------
-    Tensor
-        A value for each element, in the shape of `input`.
+    weight: One slope, or a vector of one a channel.
+    -> Tensor: A value for each element, in the shape of `input`.
 
     >>> torch.prelu(torch.tensor([-2.0, 3.0]), torch.tensor(0.25))
     tensor([-0.5000,  3.0000])
     """
-    kinds.require_one_dtype(input, weight, "prelu")
+    require_one_dtype(input, weight, "prelu")
     if weight.size != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if weight.ndim != 1 or weight.size != channels:
@@ -319,12 +306,8 @@ def _threshold(x: Value, limit: Number, value: Number) -> Value:
 def threshold(input: Value, threshold: float, value: float) -> Value:
     """`x` above a threshold, else a value.
 
-    Parameters
-    ----------
-    threshold : float
-        The number that an element must exceed to be kept.
-    value : float
-        The number in place of the others.
+    threshold: The number that an element must exceed to be kept.
+    value: The number in place of the others.
 
     >>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
     tensor([-1.,  2.])
@@ -350,13 +333,7 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     return np.where(below, low, scale)
 
 
-@elementwise(
-    "EluBackward0",
-    _elu_slope,
-    0,
-    0,
-    0,
-)
+@elementwise("EluBackward0", _elu_slope, 0, 0, 0)
 @in_parts
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     low = np.expm1(clipped(x, -np.inf, 0) * recording) * (alpha * scale)
@@ -364,14 +341,10 @@ def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
 
 
 @activation("EluBackward0", by_result=True)
-@kinds.of_kind("elu_cpu")
 def elu(input: Value, alpha: float = 1.0) -> Value:
     """`x`, and `alpha * (e**x - 1)` below 0.
 
-    Parameters
-    ----------
-    alpha : float, default 1.0
-        How far down the result goes.
+    alpha: How far down the result goes.
 
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 0.5]))
     tensor([-0.6321,  0.5000])
@@ -380,14 +353,10 @@ def elu(input: Value, alpha: float = 1.0) -> Value:
 
 
 @activation("CeluBackward0", everywhere=True, by_result=True)
-@kinds.of_kind("elu_cpu")
 def celu(input: Value, alpha: float = 1.0) -> Value:
     """`x`, and `alpha * (e**(x / alpha) - 1)` below 0.
 
-    Parameters
-    ----------
-    alpha : float, default 1.0
-        How far down the result goes; not 0.
+    alpha: How far down the result goes; not 0.
 
     >>> torch.celu(torch.tensor([-1.0, 0.5]))
     tensor([-0.6321,  0.5000])
@@ -402,7 +371,6 @@ _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 @activation("EluBackward0", everywhere=True, by_result=True)
-@kinds.of_kind("elu_cpu")
 def selu(input: Value) -> Value:
     """`elu`, scaled so that it keeps mean 0 and variance 1.
 
@@ -427,14 +395,9 @@ def rrelu(
 ) -> Tensor:
     """Leaky relu with slopes drawn between two numbers; without training their mean.
 
-    Parameters
-    ----------
-    lower : float, default 0.125
-        The least slope below 0.
-    upper : float, default 0.3333333333333333
-        The greatest slope below 0.
-    training : bool, default False
-        Whether the slopes are drawn, one an element.
+    lower: The least slope below 0.
+    upper: The greatest slope below 0.
+    training: Whether the slopes are drawn, one an element.
 
     >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
@@ -458,9 +421,9 @@ def _written(word: str, call: Operation) -> Operation:
         f"`{word[:-1]}`, written into its argument.",
         f"nn.functional.{word}(torch.tensor([2.0]))",
         f"tensor([{'1' if word == 'hardtanh_' else '2'}.])",
-        returns="Tensor\n    The argument itself.",
-        parameters=f"*args : object\n    The other arguments of `{word[:-1]}`.\n"
-        "**kwargs : object\n    The same by name.",
+        f"*args: The other arguments of `{word[:-1]}`.",
+        "**kwargs: The same by name.",
+        "-> Tensor: The argument itself.",
     )
     within.__doc__ = completed(within)
     return within
@@ -514,10 +477,6 @@ def _share_by_tanh(x: Value, square: Value) -> Value:
     return 0.5 + 0.5 * np.tanh(x * (_ROOT + (_ROOT * _CUBE) * square))
 
 
-def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
-    return _gelu_tanh_slopes(x)
-
-
 @in_parts
 def _gelu_tanh_slopes(x: Value) -> Value:
     square = x * x
@@ -525,21 +484,17 @@ def _gelu_tanh_slopes(x: Value) -> Value:
     return share + share * (1 - share) * (x * (2 * _ROOT + (6 * _ROOT * _CUBE) * square))
 
 
-@elementwise("GeluBackward0", _gelu_tanh_slope)
+@elementwise("GeluBackward0", lambda _out, x: _gelu_tanh_slopes(x))
 @in_parts
 def _gelu_tanh(x: Value) -> Value:
     return x * _share_by_tanh(x, x * x)
 
 
 @activation("GeluBackward0", inplace=False)
-@kinds.of_kind("GeluKernelImpl")
 def gelu(input: Value, approximate: str = "none") -> Value:
     """`x` times the normal distribution function of x; "tanh": approximately.
 
-    Parameters
-    ----------
-    approximate : str, default 'none'
-        "none", or "tanh" for a formula without the error function.
+    approximate: "none", or "tanh" for a formula without the error function.
 
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.5]))
     tensor([-0.1587,  0.3457])
@@ -549,24 +504,19 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
 
 
-def _silu_slope(_out: Value, x: Value) -> Value:
-    return _silu_slopes(x)
-
-
 @in_parts
 def _silu_slopes(x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 
 
-@elementwise("SiluBackward0", _silu_slope)
+@elementwise("SiluBackward0", lambda _out, x: _silu_slopes(x))
 @in_parts
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
 
 
 @activation("SiluBackward0")
-@kinds.of_kind("silu_cpu", "fVc")
 def silu(input: Value) -> Value:
     """`x * sigmoid(x)`.
 
@@ -574,10 +524,6 @@ def silu(input: Value) -> Value:
     tensor([-0.2689,  0.3112])
     """
     return _silu(input)
-
-
-def _softplus_slope(_out: Value, x: Value, beta: Number, limit: Number) -> Value:
-    return _softplus_slopes(x, beta, limit)
 
 
 @in_parts
@@ -592,10 +538,7 @@ def _is_whole(x: Value, beta: Number, limit: Number) -> bool:
 
 
 @elementwise(
-    "SoftplusBackward0",
-    _softplus_slope,
-    0,
-    0,
+    "SoftplusBackward0", lambda _out, x, beta, limit: _softplus_slopes(x, beta, limit), 0, 0
 )
 @in_parts
 def _softplus(x: Value, beta: Number, limit: Number) -> Value:
@@ -604,25 +547,16 @@ def _softplus(x: Value, beta: Number, limit: Number) -> Value:
 
 
 @activation("SoftplusBackward0", inplace=False)
-@kinds.of_kind("softplus_cpu")
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """`log(1 + e**(beta x)) / beta`; x itself where beta x is above a threshold.
 
-    Parameters
-    ----------
-    beta : float, default 1.0
-        How sharp the bend is.
-    threshold : float, default 20.0
-        Where `beta * x` is above it, the result is x.
+    beta: How sharp the bend is.
+    threshold: Where `beta * x` is above it, the result is x.
 
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 2.0]))
     tensor([0.6931, 2.1269])
     """
     return _softplus(input, beta, threshold)
-
-
-def _mish_slope(_out: Value, x: Value) -> Value:
-    return _mish_slopes(x)
 
 
 @in_parts
@@ -631,14 +565,13 @@ def _mish_slopes(x: Value) -> Value:
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
-@elementwise("MishBackward0", _mish_slope)
+@elementwise("MishBackward0", lambda _out, x: _mish_slopes(x))
 @in_parts
 def _mish(x: Value) -> Value:
     return x * np.tanh(softplus_of(x))
 
 
 @activation("MishBackward0")
-@kinds.of_kind("mish_cpu")
 def mish(input: Value) -> Value:
     """`x * tanh(softplus(x))`.
 
@@ -648,17 +581,13 @@ def mish(input: Value) -> Value:
     return _mish(input)
 
 
-@elementwise(
-    "LogSigmoidBackward0",
-    lambda _out, x: sigmoid_of(-x),
-)
+@elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
 @in_parts
 def _logsigmoid(x: Value) -> Value:
     return -softplus_of(-x)
 
 
 @activation("LogSigmoidBackward0", inplace=False)
-@kinds.of_kind("log_sigmoid_cpu")
 def logsigmoid(input: Value) -> Value:
     """`log(sigmoid(x))`, without overflow.
 
@@ -705,7 +634,6 @@ def _hardsigmoid(x: Value) -> Value:
 
 
 @activation("HardsigmoidBackward0")
-@kinds.of_kind("hardsigmoid_cpu")
 def hardsigmoid(input: Value) -> Value:
     """`x / 6 + 1 / 2`, clamped to [0, 1].
 
@@ -715,28 +643,18 @@ def hardsigmoid(input: Value) -> Value:
     return _hardsigmoid(input)
 
 
-def _hardswish_slope(_out: Value, x: Value) -> Value:
-    return _hardswish_slopes(x)
-
-
 @in_parts
 def _hardswish_slopes(x: Value) -> Value:
     middle = selected(untraced(x) < 3, x / 3 + 0.5, 1)
     return selected(untraced(x) <= -3, 0, middle)
 
 
-@elementwise(
-    "HardswishBackward0",
-    _hardswish_slope,
-    strong=True,
-    selects=True,
-)
+@elementwise("HardswishBackward0", lambda _out, x: _hardswish_slopes(x), strong=True, selects=True)
 def _hardswish(x: Value) -> Value:
     return x * clipped(x + 3, 0, 6) / 6
 
 
 @activation("HardswishBackward0")
-@kinds.of_kind("hardswish_cpu")
 def hardswish(input: Value) -> Value:
     """`x * hardsigmoid(x)`.
 
@@ -750,26 +668,14 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     return _kept(~((untraced(x) >= -limit) & (untraced(x) <= limit)), x)
 
 
-@elementwise(
-    "SoftshrinkBackward0",
-    _beyond,
-    0,
-    strong=True,
-    selects=True,
-)
+@elementwise("SoftshrinkBackward0", _beyond, 0, strong=True, selects=True)
 def _softshrink(x: Value, limit: Number) -> Value:
     return clipped(x - limit, 0, np.inf) + clipped(x + limit, -np.inf, 0)
 
 
 @activation("SoftshrinkBackward0", inplace=False)
-@kinds.of_kind("softshrink_check")
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
     """`x` moved towards 0 by lambd; 0 where |x| is at most lambd.
-
-    Parameters
-    ----------
-    lambd : float, default 0.5
-        The threshold, not negative.
 
     >>> torch.nn.functional.softshrink(torch.tensor([-1.0, 0.25, 1.0]))
     tensor([-0.5000,  0.0000,  0.5000])
@@ -779,19 +685,12 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     return _softshrink(input, lambd)
 
 
-@elementwise(
-    "HardshrinkBackward0",
-    _beyond,
-    0,
-    strong=True,
-    selects=True,
-)
+@elementwise("HardshrinkBackward0", _beyond, 0, strong=True, selects=True)
 def _hardshrink(x: Value, limit: Number) -> Value:
     return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
-@kinds.of_kind("hardshrink_cpu")
 def hardshrink(input: Value, lambd: float = 0.5) -> Value:
     """`x`, but 0 where |x| is at most lambd.
 
@@ -802,21 +701,12 @@ def hardshrink(input: Value, lambd: float = 0.5) -> Value:
 
 
 @activation("GluBackward0", inplace=False)
-@kinds.of_kind("glu_cpu")
 def glu(input: Value, dim: int = -1) -> Value:
     """The first half along a dimension times the sigmoid of the second half.
 
-    Parameters
-    ----------
-    input : Tensor
-        Floating numbers, of an even size along `dim`.
-    dim : int, default -1
-        The dimension that is halved.
-
-    Returns
-    -------
-    Tensor
-        The products, of half the size along `dim`.
+    input: Floating numbers, of an even size along `dim`.
+    dim: The dimension that is halved.
+    -> Tensor: The products, of half the size along `dim`.
 
     >>> torch.nn.functional.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
@@ -899,12 +789,9 @@ def log_softmax_of(x: Value, axis: int) -> Value:
 def _declare_softmax(word: str, function: Declared, label: str, doc: str, result: str) -> None:
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
         array = input if dtype is None else cast(input, as_numpy(dtype))
-        if array.dtype.kind not in "fV":
-            last = "lastdim_" if along_one(array, dim)[1] == len(array.shape) - 1 else ""
-            raise NotImplementedError(
-                f"\"{word}_{last}kernel_impl\" not implemented for '{word_of(array.dtype)}'"
-            )
         array, axis = along_one(array, dim)
+        last = "lastdim_" if axis == len(array.shape) - 1 else ""
+        require_kind(array.dtype, f"{word}_{last}kernel_impl")
         return shaped(function(array, axis=axis), input.shape)
 
     compute.__name__ = word
@@ -912,8 +799,8 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str, result
         doc,
         f"{word}(torch.tensor([1.0, 2.0, 3.0]), 0)",
         f"tensor({result})",
-        parameters="dim : int\n    The dimension along which the exponentials are added.",
-        returns="Tensor\n    A tensor in the shape of `input`.",
+        "dim (int): The dimension along which the exponentials are added.",
+        "-> Tensor: A tensor in the shape of `input`.",
     )
     operation(label, name=word, planned=True)(compute)
 

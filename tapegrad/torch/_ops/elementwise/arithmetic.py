@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Value
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._docstrings import sections
-from tapegrad.torch._dtypes import contiguous_format, default_float
+from tapegrad.torch._dtypes import REAL, contiguous_format, default_float, require_kind
 from tapegrad.torch._formats import check_rank, rank_of
 from tapegrad.torch._ops.create.fill import C_NAMES
-from tapegrad.torch._ops.declare import Operation, alias, operation, register
+from tapegrad.torch._ops.declare import Operation, alias, by_tensor, operation, register
 from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
 from tapegrad.torch._rules.bfloat16 import converted
-from tapegrad.torch._rules.declare import Declared, elementwise
+from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import MemoryFormat, Number, TensorLike
 
@@ -89,12 +89,8 @@ def copied_like(given: Value, old: Value) -> Value:
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The second operand; the shapes broadcast.
-    alpha : number, default 1
-        The factor of `other`; RuntimeError where it does not fit the dtypes.
+    other (Tensor or number): The second operand; the shapes broadcast.
+    alpha: The factor of `other`; RuntimeError where it does not fit the dtypes.
 
     >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.5]), alpha=2)
     tensor([2., 3.])
@@ -107,12 +103,8 @@ def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        What is subtracted; the shapes broadcast.
-    alpha : number, default 1
-        The factor of `other`.
+    other (Tensor or number): What is subtracted; the shapes broadcast.
+    alpha: The factor of `other`.
 
     >>> torch.sub(torch.tensor([5.0, 6.0]), torch.tensor([1.0, 2.0]), alpha=2)
     tensor([3., 2.])
@@ -161,7 +153,7 @@ def _difference_from(x: Value, y: Value) -> Value:
     return np.subtract(y, x)
 
 
-def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
+def _rsub_name(input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
     return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
 
 
@@ -169,12 +161,8 @@ def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        What is subtracted from; the shapes broadcast.
-    alpha : number, default 1
-        The factor of `input`.
+    other (Tensor or number): What is subtracted from; the shapes broadcast.
+    alpha: The factor of `input`.
 
     >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
     tensor([9., 8.])
@@ -188,10 +176,7 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 def mul(input: Value, other: Value) -> Value:
     """`input * other`.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The second factors; the shapes broadcast.
+    other (Tensor or number): The second factors; the shapes broadcast.
 
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
@@ -219,7 +204,7 @@ def _quotient_towards_zero(x: Value, y: Value) -> Value:
     return np.trunc(np.true_divide(x, y))
 
 
-def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | None = None) -> str:
+def _div_name(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> str:
     return "DivBackward0" if rounding_mode is None else "DivBackward2"
 
 
@@ -227,10 +212,7 @@ def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | No
 def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The divisors; the shapes broadcast.
+    other (Tensor or number): The divisors; the shapes broadcast.
 
     >>> torch.div(torch.tensor([7.0, -7.0]), 2)
     tensor([ 3.5000, -3.5000])
@@ -255,11 +237,7 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Valu
     return _quotient_towards_zero(x, y)
 
 
-def _pow_name(_input: TensorLike, exponent: TensorLike) -> str:
-    return "PowBackward1" if isinstance(exponent, Tensor) else "PowBackward0"
-
-
-@operation(_pow_name, inplace=True, planned=True)
+@operation(by_tensor("Pow", 1, "exponent"), inplace=True, planned=True)
 def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
     """`input ** exponent`.
 
@@ -319,21 +297,38 @@ _of_tensor("__rsub__")(operator_for(rsub))
 # --- Functions of one variable ------------------------------------------------------------------
 
 
-def _single(ufunc: np.ufunc | Declared, word: str, label: str, doc: str, *, warns: bool) -> None:
-    """Declare a function of one tensor, whose integers become floats."""
+def declare_single(
+    function: Function,
+    word: str,
+    label: str,
+    doc: str,
+    value: str,
+    *,
+    at: str = "0.5",
+    real_only: bool = False,
+    short: bool = True,
+    warns: bool = True,
+) -> None:
+    """Declare a function of one tensor, whose integers become floats.
+
+    label: of the node, without `Backward0`. value: what it gives at `at`. real_only: whether it
+    refuses complex numbers. short: whether it has a short path. warns: whether NumPy may warn.
+    """
+    label = f"{label}Backward0"
 
     def compute(input: Value) -> Value:
-        return ufunc(floating(input))
+        if real_only:
+            require_kind(input.dtype, f"{word}_cpu", REAL)
+        return function(floating(input))
 
     compute.__name__ = word
-    compute.__doc__ = doc
+    compute.__doc__ = sections.of_one(doc, word, at, value, real_only=real_only)
     general = operation(label, inplace=True, name=word, planned=True)(compute)
-    register(replaces=general)(short_single(ufunc, label, general, warns=warns))
+    if short:
+        register(replaces=general)(short_single(function, label, general, warns=warns))
 
 
-@elementwise("Expm1Backward0", lambda out, _x: out + 1, strong=True)
-def _expm1(x: Value) -> Value:
-    return np.expm1(x)
+_expm1 = elementwise("Expm1Backward0", lambda out, _x: out + 1, strong=True)(np.expm1)
 
 
 # NumPy's name, the node's, whether NumPy may warn, PyTorch's name, the value at 0.5 (of acosh at
@@ -362,13 +357,9 @@ arctanh|Atanh|1|atanh|0.5493|The inverse hyperbolic tangent of each element
 """
 for _line in _SINGLE.splitlines():
     _name, _label, _warns, _word, _value, _summary = _line.split("|")
-    _single(
-        _expm1 if _name == "expm1" else getattr(np, _name),
-        _word,
-        f"{_label}Backward0",
-        sections.of_one(f"{_summary}.", _word, "1.5" if _word == "acosh" else "0.5", _value),
-        warns=_warns == "1",
-    )
+    _function = _expm1 if _name == "expm1" else getattr(np, _name)
+    _at = "1.5" if _word == "acosh" else "0.5"
+    declare_single(_function, _word, _label, f"{_summary}.", _value, at=_at, warns=_warns == "1")
 
 
 @operation("NegBackward0", inplace=True, planned=True)
@@ -412,15 +403,8 @@ PI = math.pi
 def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
     """A copy that passes the gradient on; in the memory order of the tensor by default.
 
-    Parameters
-    ----------
-    memory_format : memory_format, optional
-        The order of the elements in memory; that of `input` unless given.
-
-    Returns
-    -------
-    Tensor
-        A copy with memory of its own.
+    memory_format: The order of the elements in memory; that of `input` unless given.
+    -> Tensor: A copy with memory of its own.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.clone(x)

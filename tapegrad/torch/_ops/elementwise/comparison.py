@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._docstrings import sections
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import REAL, require_kind, word_of
 from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
@@ -34,8 +34,8 @@ from tapegrad.torch._types import TensorLike
 def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> None:
     def compute(input: Value, other: Value) -> Value:
         x, y = wrapping(untraced(input), untraced(other))
-        if x.dtype.kind == "c" and word not in ("eq", "ne"):
-            raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
+        if word not in ("eq", "ne"):
+            require_kind(x.dtype, f"{word}_cpu", REAL)
         return ufunc(x, y)
 
     compute.__doc__ = sections.of_two(
@@ -65,10 +65,7 @@ for _line in (
 def equal(input: Value, other: Value) -> bool:
     """Whether two tensors have the same shape and elements.
 
-    Parameters
-    ----------
-    other : Tensor
-        The other tensor.
+    other: The other tensor.
 
     >>> torch.equal(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
     True
@@ -100,10 +97,7 @@ def isclose(
 ) -> Value:
     """Where `|input - other| <= atol + rtol * |other|`.
 
-    Returns
-    -------
-    Tensor
-        Truth values, in the shape to which the shapes broadcast.
+    -> Tensor: Truth values, in the shape to which the shapes broadcast.
 
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-6, 3.0]))
     tensor([ True, False])
@@ -116,11 +110,6 @@ def allclose(
     input: Value, other: Value, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether `|input - other| <= atol + rtol * |other|` everywhere.
-
-    Returns
-    -------
-    bool
-        Whether it is so.
 
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     True
@@ -139,7 +128,7 @@ def _declare_test(word: str, function: Function, doc: str, argument: str, result
         doc,
         f"{word}(torch.tensor({argument}))",
         f"tensor({result})",
-        returns="Tensor\n    Bools, in the shape of `input`.",
+        "-> Tensor: Bools, in the shape of `input`.",
     )
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
@@ -163,53 +152,29 @@ def _signbit(x: Value) -> Value:
     return np.signbit(x) if x.dtype.kind == "f" else x < 0
 
 
-_ODD = "[1.0, -torch.inf, torch.nan]"
-for _word, _function, _doc, _argument, _result in (
-    ("isnan", np.isnan, "Where the elements are NaN.", _ODD, "[False, False,  True]"),
-    ("isinf", np.isinf, "Where the elements are infinite.", _ODD, "[False,  True, False]"),
+_ODD, _SIGNED = "[1.0, -torch.inf, torch.nan]", "[-1.0, 2.0, -0.0]"
+for _word, _function, _what, _argument, _result in (
+    ("isnan", np.isnan, "elements are NaN", _ODD, "[False, False,  True]"),
+    ("isinf", np.isinf, "elements are infinite", _ODD, "[False,  True, False]"),
     (
         "isfinite",
         np.isfinite,
-        "Where the elements are neither infinite nor NaN.",
+        "elements are neither infinite nor NaN",
         _ODD,
         "[ True, False, False]",
     ),
-    (
-        "isposinf",
-        _is_infinite(1),
-        "Where the elements are plus infinity.",
-        _ODD,
-        "[False, False, False]",
-    ),
-    (
-        "isneginf",
-        _is_infinite(-1),
-        "Where the elements are minus infinity.",
-        _ODD,
-        "[False,  True, False]",
-    ),
-    (
-        "isreal",
-        _is_real,
-        "Where the elements have no imaginary part.",
-        "[1 + 0j, 1j]",
-        "[ True, False]",
-    ),
-    (
-        "signbit",
-        _signbit,
-        "Where the sign is a minus, that of -0.0 too.",
-        "[-1.0, 2.0, -0.0]",
-        "[ True, False,  True]",
-    ),
+    ("isposinf", _is_infinite(1), "elements are plus infinity", _ODD, "[False, False, False]"),
+    ("isneginf", _is_infinite(-1), "elements are minus infinity", _ODD, "[False,  True, False]"),
+    ("isreal", _is_real, "elements have no imaginary part", "[1 + 0j, 1j]", "[ True, False]"),
+    ("signbit", _signbit, "sign is a minus, that of -0.0 too", _SIGNED, "[ True, False,  True]"),
 ):
-    _declare_test(_word, _function, _doc, _argument, _result)
+    _declare_test(_word, _function, f"Where the {_what}.", _argument, _result)
 
 
 # --- Logic and bits -----------------------------------------------------------------------------
 
 
-_OPERAND = "other : Tensor or number\n    The second operands{}; the shapes broadcast."
+_OPERAND = "other (Tensor or number): The second operands{}; the shapes broadcast."
 
 
 def _declare_logic(word: str, ufunc: np.ufunc) -> None:
@@ -220,8 +185,8 @@ def _declare_logic(word: str, ufunc: np.ufunc) -> None:
         f"Elementwise {word[8:]} of truth values; numbers but 0 are true.",
         f"{word}(torch.tensor([True, True, False]), torch.tensor([True, False, False]))",
         f"tensor([{ufunc(True, True)!s:>5}, {ufunc(True, False)!s:>5}, False])",
-        parameters=_OPERAND.format(""),
-        returns="Tensor\n    Bools, in the shape to which the shapes broadcast.",
+        _OPERAND.format(""),
+        "-> Tensor: Bools, in the shape to which the shapes broadcast.",
     )
     general = operation("LogicalBackward0", inplace=True, name=word)(compute)
     register(replaces=general)(short_logic(ufunc, general))
@@ -247,11 +212,7 @@ logical_not = register(replaces=logical_not)(short_logic(np.logical_not, logical
 def _whole(word: str, *operands: Value, bools: bool = True) -> list[Value]:
     """Integers (or booleans) of the same dtype; NotImplementedError for floats."""
     found = wrapping(*map(untraced, operands))
-    kind = found[0].dtype.kind
-    if kind not in "bui" or (kind == "b" and not bools):
-        raise NotImplementedError(
-            f"\"{word}_cpu\" not implemented for '{word_of(found[0].dtype)}'"
-        )
+    require_kind(found[0].dtype, f"{word}_cpu", "uib" if bools else "ui")
     return found
 
 
@@ -263,7 +224,7 @@ def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) 
         f"Elementwise {word.replace('_', ' ')} of integers{' and bools' * bools}.",
         f"{word}(torch.tensor([5, 6]), torch.tensor([3, 1]))",
         f"tensor({[int(ufunc(5, 3)), int(ufunc(6, 1))]})",
-        parameters=_OPERAND.format(", whole numbers or bools" if bools else ", whole numbers"),
+        _OPERAND.format(", whole numbers or bools" if bools else ", whole numbers"),
     )
     call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
     if bools:
@@ -331,19 +292,11 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value:
 def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     """`input` where the condition holds, else `other`; of a condition alone its positions.
 
-    Parameters
-    ----------
-    condition : Tensor
-        Truth values; the shapes broadcast.
-    input : Tensor or number, optional
-        What is taken where the condition holds.
-    other : Tensor or number, optional
-        What is taken elsewhere.
-
-    Returns
-    -------
-    Tensor
-        The elements that were chosen; for a condition alone `nonzero(condition, as_tuple=True)`.
+    condition: Truth values; the shapes broadcast.
+    input (Tensor or number): What is taken where the condition holds.
+    other (Tensor or number): What is taken elsewhere.
+    -> Tensor: The elements that were chosen; for a condition alone `nonzero(condition,
+        as_tuple=True)`.
 
     >>> x = torch.tensor([-1.0, 2.0, -3.0])
     >>> torch.where(x > 0, x, 0.0)
@@ -373,12 +326,8 @@ register(method=False, replaces=where)(laid_out(where, _as_the_first))
 def _where_of(input: Value, condition: Value, other: Value) -> Value:
     """This tensor where the condition holds, else `other`.
 
-    Parameters
-    ----------
-    condition : Tensor
-        Truth values; the shapes broadcast.
-    other : Tensor or number
-        What is taken elsewhere.
+    condition: Truth values; the shapes broadcast.
+    other (Tensor or number): What is taken elsewhere.
     """
     return _chosen(condition, input, other)
 
@@ -391,10 +340,8 @@ def _positions(x: Value) -> Value:
 def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
     """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension.
 
-    Returns
-    -------
-    Tensor or tuple of Tensors
-        Whole numbers (count, input.ndim); with `as_tuple` a vector a dimension.
+    -> Tensor or tuple of Tensors: Whole numbers (count, input.ndim); with `as_tuple` a
+        vector a dimension.
 
     >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
     tensor([[1],
@@ -411,10 +358,7 @@ def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
 def argwhere(input: Value) -> Value:
     """The positions of what is not 0, a row for each.
 
-    Returns
-    -------
-    Tensor
-        Whole numbers (count, input.ndim).
+    -> Tensor: Whole numbers (count, input.ndim).
 
     >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
@@ -429,21 +373,11 @@ def isin(
 ) -> Value:
     """Where an element is among the test elements.
 
-    Parameters
-    ----------
-    elements : Tensor or number
-        What is looked for, of any shape.
-    test_elements : Tensor or number
-        What is looked through, of any shape.
-    assume_unique : bool, default False
-        Changes nothing: a promise that no element comes twice.
-    invert : bool, default False
-        Whether the answers are inverted.
-
-    Returns
-    -------
-    Tensor
-        Truth values, in the shape of `elements`.
+    elements (Tensor or number): What is looked for, of any shape.
+    test_elements (Tensor or number): What is looked through, of any shape.
+    assume_unique: Changes nothing: a promise that no element comes twice.
+    invert: Whether the answers are inverted.
+    -> Tensor: Truth values, in the shape of `elements`.
 
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
     tensor([False,  True, False])
@@ -481,24 +415,20 @@ def _both_win(worse: Function) -> tuple[Function, Function]:
     )
 
 
-@elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True, selects=True)
-def _maximum(x: Value, y: Value) -> Value:
-    return np.maximum(x, y)
+_maximum = elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True, selects=True)(
+    np.maximum
+)
 
 
-@elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True, selects=True)
-def _minimum(x: Value, y: Value) -> Value:
-    return np.minimum(x, y)
+_minimum = elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True, selects=True)(
+    np.minimum
+)
 
 
-@elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True, selects=True)
-def _fmax(x: Value, y: Value) -> Value:
-    return np.fmax(x, y)
+_fmax = elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True, selects=True)(np.fmax)
 
 
-@elementwise("FminBackward0", *_first_wins(operator.le), strong=True, selects=True)
-def _fmin(x: Value, y: Value) -> Value:
-    return np.fmin(x, y)
+_fmin = elementwise("FminBackward0", *_first_wins(operator.le), strong=True, selects=True)(np.fmin)
 
 
 for _word, _choose, _what, _result in (

@@ -17,50 +17,31 @@ from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._docstrings import sections
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import REAL, require_kind, word_of
 from tapegrad.torch._ops.declare import (
     OPERATIONS,
     Operation,
     add_inplace,
     alias,
+    by_tensor,
     operation,
     register,
 )
 from tapegrad.torch._ops.elementwise.arithmetic import (
     cast,
+    declare_single,
     floating,
     floor_quotient,
     inplace_operator,
     promoted,
     wrapping,
 )
-from tapegrad.torch._ops.fast import (
-    full_like_number,
-    is_operand,
-    operator_for,
-    short_single,
-)
+from tapegrad.torch._ops.fast import full_like_number, is_operand, operator_for, short_single
 from tapegrad.torch._rules import incomplete_gamma, special
 from tapegrad.torch._rules.blockwise import clipped
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number, TensorLike
-
-
-def _label_by_tensor(word: str) -> Function:
-    """`FmodBackward0` by a number, `FmodBackward1` by a tensor."""
-
-    def label(input: TensorLike, other: TensorLike) -> str:
-        return f"{word}Backward{1 if isinstance(other, Tensor) else 0}"
-
-    return label
-
-
-def require_real(array: Value, word: str) -> None:
-    """Raise NotImplementedError for complex numbers."""
-    if array.dtype.kind == "c":
-        raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
-
 
 # --- Rounding: the derivative is 0, but a node is there as in PyTorch ---------------------------
 
@@ -70,7 +51,7 @@ def _declare_rounding(word: str, ufunc: np.ufunc, result: str) -> None:
     rounded = elementwise(label, 0)(lambda x: ufunc(x))
 
     def compute(input: Value) -> Value:
-        require_real(input, word)
+        require_kind(input.dtype, f"{word}_cpu", REAL)
         return rounded(input) if input.dtype.kind == "f" else np.copy(input)
 
     compute.__doc__ = sections.told(
@@ -106,7 +87,7 @@ def _round(input: Value, *, decimals: int = 0) -> Value:
     >>> torch.round(torch.tensor([1.234]), decimals=1)
     tensor([1.2000])
     """
-    require_real(input, "round")
+    require_kind(input.dtype, "round_cpu", REAL)
     return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
 
 
@@ -119,16 +100,12 @@ def _fraction(x: Value) -> Value:
 def frac(input: Value) -> Value:
     """The fractional part, with the sign of the element.
 
-    Raises
-    ------
-    NotImplementedError
-        For whole numbers, bools and complex numbers.
+    NotImplementedError: For whole numbers, bools and complex numbers.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
-    if input.dtype.kind != "f":
-        raise NotImplementedError(f"\"frac_cpu\" not implemented for '{word_of(input.dtype)}'")
+    require_kind(input.dtype, "frac_cpu", "f")
     return _fraction(input)
 
 
@@ -141,19 +118,12 @@ def require_divisor(x: Value, y: Value) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@operation(_label_by_tensor("Fmod"), inplace=True, planned=True)
+@operation(by_tensor("Fmod", 1, "other"), inplace=True, planned=True)
 def fmod(input: Value, other: Value) -> Value:
     """The remainder with the sign of the dividend.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The divisors; the shapes broadcast.
-
-    Raises
-    ------
-    RuntimeError
-        If whole numbers are divided by 0.
+    other (Tensor or number): The divisors; the shapes broadcast.
+    RuntimeError: If whole numbers are divided by 0.
 
     >>> torch.fmod(torch.tensor([7.0, -7.0]), 3.0)
     tensor([ 1., -1.])
@@ -163,54 +133,34 @@ def fmod(input: Value, other: Value) -> Value:
     return np.fmod(x, y)
 
 
-@operation(_label_by_tensor("Remainder"), inplace=True, planned=True)
+@operation(by_tensor("Remainder", 1, "other"), inplace=True, planned=True)
 def remainder(input: Value, other: Value) -> Value:
     """The remainder with the sign of the divisor, as Python's %.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The divisors; the shapes broadcast.
-
-    Raises
-    ------
-    RuntimeError
-        If whole numbers are divided by 0.
+    other (Tensor or number): The divisors; the shapes broadcast.
+    RuntimeError: If whole numbers are divided by 0.
 
     >>> torch.remainder(torch.tensor([7.0, -7.0]), 3.0)
     tensor([1., 2.])
     """
     x, y = wrapping(input, other)
-    _require_division("remainder_cpu", x)
+    require_kind(x.dtype, "remainder_cpu", "fuiV")
     require_divisor(x, y)
     return np.remainder(x, y)
-
-
-def _require_division(kernel: str, x: Value) -> None:
-    """Raise NotImplementedError for a dtype whose elements have no remainder."""
-    if x.dtype.kind in "bc":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(x.dtype)}'")
 
 
 @operation("FloorDivideBackward0", inplace=True)
 def floor_divide(input: Value, other: Value) -> Value:
     """The quotient rounded down; a derivative of 0.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The divisors; the shapes broadcast.
-
-    Raises
-    ------
-    RuntimeError
-        If whole numbers are divided by 0.
+    other (Tensor or number): The divisors; the shapes broadcast.
+    RuntimeError: If whole numbers are divided by 0.
 
     >>> torch.floor_divide(torch.tensor([7.0, -7.0]), 2.0)
     tensor([ 3., -4.])
     """
     x, y = wrapping(input, other)
-    _require_division("div_floor_cpu", x)
+    require_kind(x.dtype, "div_floor_cpu", "fuiV")
     require_divisor(x, y)
     return floor_quotient(x, y)
 
@@ -249,13 +199,7 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     return ((untraced(x) > high) | (high < untraced(low))).astype(x.dtype)
 
 
-@elementwise(
-    "ClampBackward1",
-    _inside,
-    _below,
-    _above,
-    strong=True,
-)
+@elementwise("ClampBackward1", _inside, _below, _above, strong=True)
 def _clamped(x: Value, low: Value, high: Value) -> Value:
     if _is_number(low) and _is_number(high):
         return clipped(x, low, high)
@@ -300,15 +244,8 @@ def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike =
 def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
     """The elements clamped to bounds: numbers or tensors, of which one may be None.
 
-    Parameters
-    ----------
-    min, max : Tensor or number, optional
-        The bounds, which broadcast with `input`; not both may be None.
-
-    Raises
-    ------
-    RuntimeError
-        If both bounds are None, or for complex numbers.
+    min, max: The bounds, which broadcast with `input`; not both may be None.
+    RuntimeError: If both bounds are None, or for complex numbers.
 
     >>> torch.clamp(torch.tensor([-2.0, 0.5, 3.0]), min=-1.0, max=1.0)
     tensor([-1.0000,  0.5000,  1.0000])
@@ -327,11 +264,7 @@ def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
 alias("clamp", "clip")
 
 
-@operation(
-    lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}",
-    inplace=True,
-    planned=True,
-)
+@operation(by_tensor("ClampMin", 1, "min"), inplace=True, planned=True)
 def clamp_min(input: Value, min: Value) -> Value:
     """The elements clamped to a lower bound.
 
@@ -341,11 +274,7 @@ def clamp_min(input: Value, min: Value) -> Value:
     return _at_least(*promoted(input, min))
 
 
-@operation(
-    lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}",
-    inplace=True,
-    planned=True,
-)
+@operation(by_tensor("ClampMax", 1, "max"), inplace=True, planned=True)
 def clamp_max(input: Value, max: Value) -> Value:
     """The elements clamped to an upper bound.
 
@@ -359,25 +288,9 @@ def clamp_max(input: Value, max: Value) -> Value:
 
 
 # A quotient of quotients stays in range where the square of the result does not.
-@elementwise("ReciprocalBackward0", Over(lambda out, _x: -1 / out, of_out=True), strong=True)
-def _reciprocal(x: Value) -> Value:
-    return np.reciprocal(x)
-
-
-def declare_single(
-    function: Function, word: str, label: str, doc: str, value: str, *, real_only: bool = False
-) -> None:
-    """Declare a function of one tensor, whose integers become floats; `value` is that at 0.5."""
-
-    def compute(input: Value) -> Value:
-        if real_only:
-            require_real(input, word)
-        return function(floating(input))
-
-    compute.__doc__ = sections.of_one(doc, word, "0.5", value, real_only=real_only)
-    general = operation(label, inplace=True, name=word, planned=True)(compute)
-    if isinstance(function, np.ufunc) or function is _reciprocal:
-        register(replaces=general)(short_single(function, label, general, warns=True))
+_reciprocal = elementwise(
+    "ReciprocalBackward0", Over(lambda out, _x: -1 / out, of_out=True), strong=True
+)(np.reciprocal)
 
 
 @elementwise("RsqrtBackward0", lambda out, _x: -0.5 * out * out * out, strong=True)
@@ -396,39 +309,23 @@ def _logit(x: Value) -> Value:
     return np.log(x / (1 - x))
 
 
-for _function, _word, _label, _value, _doc in (
-    (_reciprocal, "reciprocal", "Reciprocal", "2.", "1 / x of each element."),
-    (_rsqrt, "rsqrt", "Rsqrt", "1.4142", "1 / sqrt(x) of each element."),
-    (
-        sigmoid_of,
-        "sigmoid",
-        "Sigmoid",
-        "0.6225",
-        "The logistic function of each element, 1 / (1 + exp(-x)).",
-    ),
-    (special.erf, "erf", "Erf", "0.5205", "The error function of each element."),
-    (special.erfc, "erfc", "Erfc", "0.4795", "1 - erf(x) of each element."),
-    (special.erfinv, "erfinv", "Erfinv", "0.4769", "The inverse of erf of each element."),
-    (
-        special.lgamma,
-        "lgamma",
-        "Lgamma",
-        "0.5724",
-        "The logarithm of abs(gamma(x)) of each element.",
-    ),
-    (
-        special.digamma,
-        "digamma",
-        "Digamma",
-        "-1.9635",
-        "The derivative of lgamma at each element.",
-    ),
-    (np.deg2rad, "deg2rad", "Deg2Rad", "0.0087", "Degrees as radians."),
-    (np.rad2deg, "rad2deg", "Rad2Deg", "28.6479", "Radians as degrees."),
-    (np.sinc, "sinc", "Sinc", "0.6366", "`sin(pi x) / (pi x)` of each element, and 1 at 0."),
+for _function, _word, _value, _doc in (
+    (_reciprocal, "reciprocal", "2.", "1 / x of each element."),
+    (_rsqrt, "rsqrt", "1.4142", "1 / sqrt(x) of each element."),
+    (sigmoid_of, "sigmoid", "0.6225", "The logistic function of each element, 1 / (1 + exp(-x))."),
+    (special.erf, "erf", "0.5205", "The error function of each element."),
+    (special.erfc, "erfc", "0.4795", "1 - erf(x) of each element."),
+    (special.erfinv, "erfinv", "0.4769", "The inverse of erf of each element."),
+    (special.lgamma, "lgamma", "0.5724", "The logarithm of abs(gamma(x)) of each element."),
+    (special.digamma, "digamma", "-1.9635", "The derivative of lgamma at each element."),
+    (np.deg2rad, "deg2rad", "0.0087", "Degrees as radians."),
+    (np.rad2deg, "rad2deg", "28.6479", "Radians as degrees."),
+    (np.sinc, "sinc", "0.6366", "`sin(pi x) / (pi x)` of each element, and 1 at 0."),
 ):
+    _label = {"deg2rad": "Deg2Rad", "rad2deg": "Rad2Deg"}.get(_word, _word.capitalize())
     _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
-    declare_single(_function, _word, f"{_label}Backward0", _doc, _value, real_only=_real)
+    _short = isinstance(_function, np.ufunc) or _function is _reciprocal
+    declare_single(_function, _word, _label, _doc, _value, real_only=_real, short=_short)
 
 _reciprocal_of, _product = OPERATIONS["reciprocal"], OPERATIONS["mul"]
 register("__rtruediv__", function=False, module=__name__)(
@@ -453,15 +350,12 @@ register(replaces=square)(short_single(np.square, "PowBackward0", square, warns=
 def logit(input: Value, eps: float | None = None) -> Value:
     """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps].
 
-    Parameters
-    ----------
-    eps : float, optional
-        How far from 0 and 1 the elements are kept.
+    eps: How far from 0 and 1 the elements are kept.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
-    require_real(input, "logit")
+    require_kind(input.dtype, "logit_cpu", REAL)
     x = floating(input)
     return _logit(x if eps is None else _clamped(x, eps, 1 - eps))
 
@@ -470,12 +364,8 @@ def logit(input: Value, eps: float | None = None) -> Value:
 def polygamma(n: int, input: Value) -> Value:
     """The n-th derivative of digamma.
 
-    Parameters
-    ----------
-    n : int
-        The order of the derivative, from 0 on.
-    input : Tensor
-        The points, of any shape.
+    n: The order of the derivative, from 0 on.
+    input: The points, of any shape.
 
     >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
     tensor([1.6449, 0.6449])
@@ -487,15 +377,8 @@ def polygamma(n: int, input: Value) -> Value:
 def _polygamma_of(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma.
 
-    Parameters
-    ----------
-    n : int
-        The order of the derivative, from 0 on.
-
-    Returns
-    -------
-    Tensor
-        A value for each element.
+    n: The order of the derivative, from 0 on.
+    -> Tensor: A value for each element.
     """
     made: Tensor = polygamma(n, self)
     return made
@@ -504,10 +387,7 @@ def _polygamma_of(self: Tensor, n: int) -> Tensor:
 def _polygamma_into(input: Value, n: int) -> Value:
     """The n-th derivative of digamma.
 
-    Parameters
-    ----------
-    n : int
-        The order of the derivative, from 0 on.
+    n: The order of the derivative, from 0 on.
     """
     return special.polygamma(floating(input), n)
 
@@ -517,8 +397,7 @@ add_inplace("polygamma", _polygamma_into, "PolygammaBackward1", {}, operation=_p
 
 def _pair(word: str, input: Value, other: Value) -> tuple[Value, Value]:
     x, y = promoted(input, other)
-    if x.dtype.kind != "f":
-        raise NotImplementedError(f"\"{word}\" not implemented for '{word_of(x.dtype)}'")
+    require_kind(x.dtype, word, "f")
     return x, y
 
 
@@ -528,10 +407,7 @@ def igamma(input: Value, other: Value) -> Value:
 
     Differentiable by `other`; NotImplementedError by `input`.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The points x, which are not negative.
+    other (Tensor or number): The points x, which are not negative.
 
     >>> torch.igamma(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.6321, 0.2642])
@@ -543,10 +419,7 @@ def igamma(input: Value, other: Value) -> Value:
 def igammac(input: Value, other: Value) -> Value:
     """The regularized upper incomplete gamma function of a = input and x = other.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        The points x, which are not negative.
+    other (Tensor or number): The points x, which are not negative.
 
     >>> torch.igammac(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.3679, 0.7358])
@@ -604,14 +477,9 @@ def nan_to_num(
 ) -> Value:
     """NaN and infinities replaced; by default by 0 and the largest finite numbers.
 
-    Parameters
-    ----------
-    nan : float, optional
-        What stands for NaN; 0 unless given.
-    posinf : float, optional
-        What stands for infinity; the largest finite number unless given.
-    neginf : float, optional
-        What stands for minus infinity; the least finite number unless given.
+    nan: What stands for NaN; 0 unless given.
+    posinf: What stands for infinity; the largest finite number unless given.
+    neginf: What stands for minus infinity; the least finite number unless given.
 
     >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
@@ -625,15 +493,8 @@ def nan_to_num(
 def positive(input: Value) -> Value:
     """The tensor itself; RuntimeError for booleans.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        For bools.
+    -> Tensor: The tensor itself.
+    RuntimeError: For bools.
 
     >>> torch.positive(torch.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
@@ -650,10 +511,7 @@ def positive(input: Value) -> Value:
 def conj(input: Value) -> Value:
     """The complex conjugate; of real tensors the tensor itself.
 
-    Returns
-    -------
-    Tensor
-        A new tensor; `input` itself if it is real.
+    -> Tensor: A new tensor; `input` itself if it is real.
 
     >>> torch.conj(torch.tensor([1 + 2j]))
     tensor([1.-2.j])
@@ -708,18 +566,12 @@ def _xlogy(x: Value, y: Value) -> Value:
     return np.where(y != y, y, found)
 
 
-@elementwise(
-    "CopysignBackward0",
-    lambda out, x, _y: np.sign(untraced(x)) * np.sign(untraced(out)),
-    0,
-)
-def _copysign(x: Value, y: Value) -> Value:
-    return np.copysign(x, y)
+_copysign = elementwise(
+    "CopysignBackward0", lambda out, x, _y: np.sign(untraced(x)) * np.sign(untraced(out)), 0
+)(np.copysign)
 
 
-@elementwise("HeavisideBackward0", 0, 0)
-def _heaviside(x: Value, values: Value) -> Value:
-    return np.heaviside(x, values)
+_heaviside = elementwise("HeavisideBackward0", 0, 0)(np.heaviside)
 
 
 def _declare_pair(
@@ -791,8 +643,7 @@ alias("atan2", "arctan2")
 def _declare_whole(word: str, ufunc: np.ufunc, doc: str, value: str) -> None:
     def compute(input: Value, other: Value) -> Value:
         x, y = promoted(untraced(input), untraced(other))
-        if x.dtype.kind not in "ui":
-            raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
+        require_kind(x.dtype, f"{word}_cpu", "ui")
         return ufunc(x, y)
 
     compute.__doc__ = sections.of_two(doc, word, ("4", "6"), value, kinds=", integers")
@@ -807,10 +658,7 @@ _declare_whole("lcm", np.lcm, "The least common multiple.", "12")
 def heaviside(input: Value, values: Value) -> Value:
     """0 below zero, 1 above, `values` at it; a derivative of 0.
 
-    Parameters
-    ----------
-    values : Tensor
-        What the result is where `input` is 0, of its dtype; the shapes broadcast.
+    values: What the result is where `input` is 0, of its dtype; the shapes broadcast.
 
     >>> torch.heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5))
     tensor([0.0000, 0.5000, 1.0000])
@@ -840,10 +688,7 @@ def ldexp(input: Value, other: Value) -> Value:
 def float_power(input: Value, exponent: Value) -> Value:
     """`input ** exponent` in double precision.
 
-    Returns
-    -------
-    Tensor
-        The powers, of torch.float64 or torch.complex128.
+    -> Tensor: The powers, of torch.float64 or torch.complex128.
 
     >>> torch.float_power(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), 2)
     tensor([1., 4., 9.], dtype=torch.float64)
@@ -871,20 +716,12 @@ def _lerp(x: Value, y: Value, w: Value) -> Value:
     return np.where(near, x + w * (y - x), y - (y - x) * (1 - w))
 
 
-@operation(
-    lambda input, end, weight: f"LerpBackward{1 if isinstance(weight, Tensor) else 0}",
-    inplace=True,
-    planned=True,
-)
+@operation(by_tensor("Lerp", 2, "weight"), inplace=True, planned=True)
 def lerp(input: Value, end: Value, weight: Value) -> Value:
     """`input + weight * (end - input)`.
 
-    Parameters
-    ----------
-    end : Tensor
-        What a weight of 1 gives, of the dtype of `input`; the shapes broadcast.
-    weight : Tensor or number
-        How far to go from `input` to `end`; its shape broadcasts.
+    end: What a weight of 1 gives, of the dtype of `input`; the shapes broadcast.
+    weight (Tensor or number): How far to go from `input` to `end`; its shape broadcasts.
 
     >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])

@@ -19,7 +19,7 @@ from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
 from tapegrad.torch._rules import distribution_tails as tails
 from tapegrad.torch._rules import special
-from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._rules.declare import Declared, elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 
 # The functions by their names in `torch.special`.
@@ -37,35 +37,21 @@ def _special(label: Any, word: str, compute: Callable[..., Any], doc: str, value
 # --- Differentiable functions of one variable ---------------------------------------------------
 
 
-def _declare_single(word: str, function: Any, label: str, doc: str, value: str) -> None:
+def _declare_single(function: Declared, label: str, doc: str, value: str) -> None:
     def compute(input: Value) -> Value:
         return function(floating(input))
 
-    _special(f"{label}Backward0", word, compute, doc, value)
+    _special(f"Special{label}Backward0", function.__name__, compute, doc, value)
 
 
-for _word, _function, _label, _doc, _value in (
-    (
-        "entr",
-        tails.entr,
-        "SpecialEntr",
-        "`-x log(x)`, 0 at 0, and minus infinity below.",
-        "0.3466",
-    ),
-    ("erfcx", tails.erfcx, "SpecialErfcx", "`exp(x**2) erfc(x)`.", "0.7703"),
-    ("i0e", tails.i0e, "SpecialI0E", "`exp(-|x|) i0(x)`.", "0.7910"),
-    (
-        "i1",
-        tails.i1,
-        "SpecialI1",
-        "The modified Bessel function of the first kind, of order 1.",
-        "0.1260",
-    ),
-    ("i1e", tails.i1e, "SpecialI1E", "`exp(-|x|) i1(x)`.", "0.0981"),
-    ("log_ndtr", tails.log_ndtr, "SpecialLogNdtr", "The logarithm of ndtr(x).", "-0.5130"),
-    ("ndtri", tails.ndtri, "SpecialNdtri", "The inverse of ndtr.", "-0.6745"),
-):
-    _declare_single(_word, _function, _label, _doc, _value)
+_FIRST = "The modified Bessel function of the first kind, of order 1."
+_declare_single(tails.entr, "Entr", "`-x log(x)`, 0 at 0, and minus infinity below.", "0.3466")
+_declare_single(tails.erfcx, "Erfcx", "`exp(x**2) erfc(x)`.", "0.7703")
+_declare_single(tails.i0e, "I0E", "`exp(-|x|) i0(x)`.", "0.7910")
+_declare_single(tails.i1, "I1", _FIRST, "0.1260")
+_declare_single(tails.i1e, "I1E", "`exp(-|x|) i1(x)`.", "0.0981")
+_declare_single(tails.log_ndtr, "LogNdtr", "The logarithm of ndtr(x).", "-0.5130")
+_declare_single(tails.ndtri, "Ndtri", "The inverse of ndtr.", "-0.6745")
 
 
 def _ndtr(input: Value) -> Value:
@@ -139,15 +125,8 @@ _special(
 def mvlgamma(input: Value, p: int) -> Value:
     """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2.
 
-    Parameters
-    ----------
-    p : int
-        The dimension, at least 1.
-
-    Raises
-    ------
-    RuntimeError
-        If p is less than 1.
+    p: The dimension, at least 1.
+    RuntimeError: If p is less than 1.
 
     >>> torch.mvlgamma(torch.tensor([3.0, 4.0]), 2)
     tensor([1.5502, 3.5651])

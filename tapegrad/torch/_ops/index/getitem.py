@@ -305,15 +305,7 @@ def _delitem(self: Tensor, index: types.Index) -> None:
 def copy_(self: Tensor, src: TensorLike, non_blocking: bool = False) -> Tensor:
     """Write another tensor's elements into this one, in its dtype and broadcast to its shape.
 
-    Parameters
-    ----------
-    src : Tensor or number
-        What is written; its shape broadcasts.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    src: What is written; its shape broadcasts.
     """
     if not isinstance(src, Tensor):
         src = of_value(np.asarray(src))

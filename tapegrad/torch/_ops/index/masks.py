@@ -11,7 +11,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
-from tapegrad.torch._ops.declare import operation, register
+from tapegrad.torch._ops.declare import by_tensor, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.index.checks import ALL, require_dtype
 from tapegrad.torch._ops.index.placed import filler, written
@@ -40,10 +40,7 @@ def _mask(mask: Value, word: str) -> Value:
 def masked_select(input: Value, mask: Value) -> Value:
     """The elements where a mask is true, as a vector.
 
-    Returns
-    -------
-    Tensor
-        A vector.
+    -> Tensor: A vector.
 
     >>> torch.masked_select(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True]))
     tensor([1., 3.])
@@ -54,25 +51,11 @@ def masked_select(input: Value, mask: Value) -> Value:
     return x[np.broadcast_to(given, shape)] if shape else x.reshape((1,))[given.reshape(1)]
 
 
-@operation(
-    lambda input, mask, value: (
-        "MaskedFillBackward1" if isinstance(value, Tensor) else "MaskedFillBackward0"
-    ),
-    inplace=True,
-    planned=True,
-)
+@operation(by_tensor("MaskedFill", 2, "value"), inplace=True, planned=True)
 def masked_fill(input: Value, mask: Value, value: Value) -> Value:
     """The tensor with one value where a mask is true.
 
-    Parameters
-    ----------
-    value : number or Tensor
-        The number, or a tensor of no dimensions.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    value (number or Tensor): The number, or a tensor of no dimensions.
 
     >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 0.0)
     tensor([0., 2.])
@@ -85,15 +68,7 @@ def masked_fill(input: Value, mask: Value, value: Value) -> Value:
 def masked_scatter(input: Value, mask: Value, source: Value) -> Value:
     """The elements of source, in order, where a mask is true.
 
-    Parameters
-    ----------
-    source : Tensor
-        At least as many elements as places, of the dtype of `input`.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    source: At least as many elements as places, of the dtype of `input`.
 
     >>> mask = torch.tensor([True, False, True])
     >>> torch.masked_scatter(torch.zeros(3), mask, torch.tensor([1.0, 2.0]))
@@ -131,17 +106,8 @@ def _replaced(x: Value, part: Function, source: Value, word: str) -> Value:
 def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     """The tensor with src at one place of a dimension.
 
-    Parameters
-    ----------
-    src : Tensor
-        The part that is written, of the shape that `select` returns.
-    index : int
-        The position, counted from either end.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    src: The part that is written, of the shape that `select` returns.
+    index: The position, counted from either end.
 
     >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
     tensor([[0., 0.],
@@ -165,19 +131,9 @@ def slice_scatter(
 ) -> Value:
     """The tensor with src at a slice of a dimension.
 
-    Parameters
-    ----------
-    src : Tensor
-        The part that is written, of the shape of the slice.
-    start : int, optional
-        The first position; the first of all unless given.
-    end : int, optional
-        Where to stop, not included; after the last position unless given.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    src: The part that is written, of the shape of the slice.
+    start: The first position; the first of all unless given.
+    end: Where to stop, not included; after the last position unless given.
 
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=2)
     tensor([0., 0., 1., 1.])
@@ -193,17 +149,7 @@ def diagonal_scatter(
 ) -> Value:
     """The tensor with src on a diagonal.
 
-    Parameters
-    ----------
-    src : Tensor
-        The diagonals that are written.
-    dim1 : int, default 0
-        The first of the two dimensions.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    src: The diagonals that are written.
 
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
     tensor([[1., 0.],
@@ -217,17 +163,9 @@ def diagonal_scatter(
 def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number on the main diagonal.
 
-    Parameters
-    ----------
-    fill_value : number
-        The number.
-    wrap : bool, default False
-        Whether it starts again further down a tall matrix.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    fill_value: The number.
+    wrap: Whether it starts again further down a tall matrix.
+    -> Tensor: This tensor itself.
     """
     shape = self._value.shape
     if len(shape) < 2:

@@ -56,10 +56,7 @@ def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
 # One node, where np.add.at on a traced copy logs several for positions that occur twice.
 _SUMS = General(
     lambda x, value, index: add_at(x.copy(), index, value),
-    vjp=[
-        lambda g, _out, _x, _value, index: g,
-        lambda g, _out, _x, _value, index: g[index],
-    ],
+    vjp=[lambda g, _out, _x, _value, index: g, lambda g, _out, _x, _value, index: g[index]],
     name="index_add",
 )
 

@@ -40,17 +40,8 @@ from tapegrad.torch._types import Dim, TensorLike
 def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
     """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension, of as many dimensions as `input`.
-    sparse_grad : bool, default False
-        Changes nothing: gradients are dense.
-
-    Returns
-    -------
-    Tensor
-        The elements, in the shape of `index`.
+    sparse_grad: Changes nothing: gradients are dense.
+    -> Tensor: The elements, in the shape of `index`.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
     tensor([[1],
@@ -99,17 +90,9 @@ register(replaces=gather)(short_lookup(gather, _gather_index, "GatherBackward0")
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """One element for each index, along a dimension; the other dimensions broadcast.
 
-    Parameters
-    ----------
-    indices : Tensor
-        Positions along the dimension.
-    dim : int, optional
-        The dimension, counted from either end; the flat tensor unless given.
-
-    Returns
-    -------
-    Tensor
-        The elements.
+    indices: Positions along the dimension.
+    dim: The dimension, counted from either end; the flat tensor unless given.
+    -> Tensor: The elements.
 
     >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0], [1]]), 1)
     tensor([[1],
@@ -187,21 +170,10 @@ def scatter(
 ) -> Value:
     """The inverse of gather: elements of src (or one number) written to the positions in `index`.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension, of as many dimensions as `input`.
-    src : Tensor or number, optional
-        The elements, at least as many as positions along each dimension.
-    value : number, optional
-        One number instead.
-    reduce : str, optional
-        "add" or "multiply" what is there, instead of replacing it.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    src (Tensor or number): The elements, at least as many as positions along each
+        dimension.
+    value (number): One number instead.
+    reduce: "add" or "multiply" what is there, instead of replacing it.
 
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0]))
     tensor([5., 0., 1.])
@@ -221,17 +193,7 @@ def scatter(
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     """Elements of src added at the positions in `index`.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension, of as many dimensions as `input`.
-    src : Tensor
-        The elements, at least as many as positions along each dimension.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those sums.
+    -> Tensor: A copy of `input` with those sums.
 
     >>> torch.scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0]))
     tensor([6., 0.])
@@ -246,21 +208,9 @@ def scatter_reduce(
 ) -> Value:
     """Elements of src combined at the positions in `index`; those at no position are unchanged.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension, of as many dimensions as `input`.
-    src : Tensor
-        The elements, at least as many as positions along each dimension.
-    reduce : str
-        "sum", "prod", "mean", "amax" or "amin".
-    include_self : bool, default True
-        Whether the elements of `input` at these positions take part.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those results.
+    reduce: "sum", "prod", "mean", "amax" or "amin".
+    include_self: Whether the elements of `input` at these positions take part.
+    -> Tensor: A copy of `input` with those results.
 
     >>> index = torch.tensor([0, 0])
     >>> torch.scatter_reduce(torch.ones(2), 0, index, torch.tensor([3.0, 5.0]), "amax")

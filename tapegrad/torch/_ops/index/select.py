@@ -14,7 +14,7 @@ from tapegrad._core.types import Index, Value
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import operation, register
+from tapegrad.torch._ops.declare import by_tensor, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, scaled
 from tapegrad.torch._ops.fast import are_positions, short_lookup
 from tapegrad.torch._ops.index.checks import (
@@ -55,20 +55,8 @@ def _rows_of(
 def index_select(input: Value, dim: int, index: Value) -> Value:
     """The parts at these positions of a dimension.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension: a vector of whole numbers.
-
-    Returns
-    -------
-    Tensor
-        The parts, in the order of `index`.
-
-    Raises
-    ------
-    IndexError
-        If there is no such position.
+    -> Tensor: The parts, in the order of `index`.
+    IndexError: If there is no such position.
 
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
@@ -132,19 +120,8 @@ def _require_parts(
 def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Number = 1) -> Value:
     """The parts of source added at these positions of a dimension.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension: a vector of whole numbers.
-    source : Tensor
-        The parts, one for each position, of the dtype of `input`.
-    alpha : number, default 1
-        The factor of `source`.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those sums.
+    alpha: The factor of `source`.
+    -> Tensor: A copy of `input` with those sums.
 
     >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([4., 0., 2.])
@@ -161,17 +138,7 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Num
 def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     """The parts of source in place of those at these positions of a dimension.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension: a vector of whole numbers.
-    source : Tensor
-        The parts, one for each position, of the dtype of `input`.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those parts.
+    -> Tensor: A copy of `input` with those parts.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
@@ -185,26 +152,9 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     return written(x, at_rows(axis, given), source_lines).reshape(shape)
 
 
-@operation(
-    lambda input, dim, index, value: (
-        "IndexFillBackward1" if isinstance(value, Tensor) else "IndexFillBackward0"
-    ),
-    inplace=True,
-)
+@operation(by_tensor("IndexFill", 3, "value"), inplace=True)
 def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
     """One value at these positions of a dimension.
-
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension: a vector of whole numbers.
-    value : number or Tensor
-        The number, or a tensor of no dimensions.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5.0)
     tensor([5., 0., 5.])
@@ -221,19 +171,8 @@ def index_reduce(
 ) -> Any:
     """The parts of source combined at these positions: prod, mean, amax or amin.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions along the dimension: a vector of whole numbers.
-    source : Tensor
-        The parts, one for each position, of the dtype of `input`.
-    reduce : str
-        "prod", "mean", "amax" or "amin".
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those results.
+    reduce: "prod", "mean", "amax" or "amin".
+    -> Tensor: A copy of `input` with those results.
 
     >>> index = torch.tensor([0, 0])
     >>> torch.index_reduce(torch.ones(2), 0, index, torch.tensor([2.0, 3.0]), "prod")
@@ -272,17 +211,8 @@ def index_put(
 ) -> Value:
     """The tensor after `input[indices] = values`.
 
-    Parameters
-    ----------
-    indices : sequence of Tensors
-        Positions, a tensor for each of the first dimensions, or bools.
-    values : Tensor
-        The elements, of the dtype of `input`; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    indices: Positions, a tensor for each of the first dimensions, or bools.
+    values: The elements, of the dtype of `input`; the shapes broadcast.
 
     >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(5.0))
     tensor([5., 0., 5.])
@@ -314,15 +244,8 @@ def _flat_positions(input: Value, index: Value, word: str) -> Value:
 def take(input: Value, index: Value) -> Value:
     """The elements of the flat tensor at these positions.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions in the flat tensor, counted from either end.
-
-    Returns
-    -------
-    Tensor
-        The elements, in the shape of `index`.
+    index: Positions in the flat tensor, counted from either end.
+    -> Tensor: The elements, in the shape of `index`.
 
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
     tensor([1, 4])
@@ -335,17 +258,8 @@ def take(input: Value, index: Value) -> Value:
 def put(input: Value, index: Value, source: Value, accumulate: bool = False) -> Value:
     """The elements of source at these positions of the flat tensor.
 
-    Parameters
-    ----------
-    index : Tensor
-        Positions in the flat tensor.
-    source : Tensor
-        As many elements, of the dtype of `input`.
-
-    Returns
-    -------
-    Tensor
-        A copy of `input` with those elements.
+    index: Positions in the flat tensor.
+    source: As many elements, of the dtype of `input`.
 
     >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
     tensor([[0., 5.],

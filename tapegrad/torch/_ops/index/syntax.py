@@ -146,7 +146,7 @@ def _as_parts(index: Index) -> Index:
     ):
         warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
-            "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq].",
+            "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]."
         )
         return tuple(index)
     return (index,)
@@ -195,7 +195,7 @@ def _array(array: Value) -> Value:
     if array.dtype == np.uint8:
         warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-            "instead.",
+            "instead."
         )
         return array.astype(bool)
     return array.copy()

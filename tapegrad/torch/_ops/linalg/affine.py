@@ -14,7 +14,7 @@ from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.fast import logged_affine
-from tapegrad.torch._ops.linalg.product_checks import (
+from tapegrad.torch._ops.linalg.checks import (
     check_batches,
     check_dtypes,
     check_expands,
@@ -53,15 +53,8 @@ def _scales(beta: Number, alpha: Number) -> Params:
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts.
 
-    Parameters
-    ----------
-    input : Tensor
-        What is added to (n, p); its shape broadcasts.
-
-    Returns
-    -------
-    Tensor
-        A matrix (n, p).
+    input: What is added to (n, p); its shape broadcasts.
+    -> Tensor: A matrix (n, p).
 
     >>> torch.addmm(torch.ones(1, 1), torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
     tensor([[12.]])
@@ -76,15 +69,8 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
 def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat @ vec)`.
 
-    Parameters
-    ----------
-    input : Tensor
-        What is added to (n); its shape broadcasts.
-
-    Returns
-    -------
-    Tensor
-        A vector (n).
+    input: What is added to (n); its shape broadcasts.
+    -> Tensor: A vector (n).
 
     >>> torch.addmv(torch.ones(1), torch.tensor([[1.0, 2.0]]), torch.tensor([3.0, 4.0]))
     tensor([12.])
@@ -97,15 +83,8 @@ def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Numb
 def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
-    Parameters
-    ----------
-    input : Tensor
-        What is added to (n, m); its shape broadcasts.
-
-    Returns
-    -------
-    Tensor
-        A matrix (n, m).
+    input: What is added to (n, m); its shape broadcasts.
+    -> Tensor: A matrix (n, m).
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],
@@ -121,15 +100,8 @@ def baddbmm(
 ) -> Value:
     """`beta * input + alpha * bmm(batch1, batch2)`.
 
-    Parameters
-    ----------
-    input : Tensor
-        What is added to (b, n, p); its shape broadcasts.
-
-    Returns
-    -------
-    Tensor
-        Matrices (b, n, p).
+    input: What is added to (b, n, p); its shape broadcasts.
+    -> Tensor: Matrices (b, n, p).
 
     >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1))
     tensor([[[3.]]])
@@ -144,15 +116,8 @@ def addbmm(
 ) -> Value:
     """`beta * input + alpha *` the sum of the products of two stacks of matrices.
 
-    Parameters
-    ----------
-    input : Tensor
-        What is added to (n, p); its shape broadcasts.
-
-    Returns
-    -------
-    Tensor
-        A matrix (n, p).
+    input: What is added to (n, p); its shape broadcasts.
+    -> Tensor: A matrix (n, p).
 
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
@@ -212,26 +177,12 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
 def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Tensor:
     """`input @ weight.T + bias`, as one node of the graph.
 
-    input: (..., n). weight: (m, n), or (n). bias: (m), or None. Returns (..., m). RuntimeError
-    where shapes or dtypes do not fit.
+    input (Tensor): (..., n).
+    weight (Tensor): A matrix (m, n), or a vector (n).
+    bias (Tensor): What is added (m).
+    -> Tensor: (..., m).
+    RuntimeError: If shapes or dtypes do not fit.
 
-    Parameters
-    ----------
-    input : Tensor
-        (..., n).
-    weight : Tensor
-        A matrix (m, n), or a vector (n).
-    bias : Tensor, optional
-        What is added (m).
-
-    Returns
-    -------
-    Tensor
-        (..., m).
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.nn.functional.linear(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0]]))
     tensor([11.])
     """

@@ -16,7 +16,7 @@ from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
+from tapegrad.torch._ops.linalg.checks import check_scalar_types
 from tapegrad.torch._rules.blockwise import LARGE
 from tapegrad.torch._rules.pairs import distances_between, distances_between_by
 from tapegrad.torch._tensor.tensor import Tensor
@@ -29,16 +29,9 @@ def einsum(*args: Any) -> Tensor:
 
     Also `einsum(x, [0, 1], y, [1, 2], [0, 2])`, and a list of tensors after the equation.
 
-    Parameters
-    ----------
-    *args : object
-        The equation and the tensors, or each tensor with the numbers of its dimensions, and at the
-        end those of the result.
-
-    Returns
-    -------
-    Tensor
-        The sums.
+    *args: The equation and the tensors, or each tensor with the numbers of its dimensions, and at
+        the end those of the result.
+    -> Tensor: The sums.
 
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
@@ -93,19 +86,11 @@ def _einsum(equation: str, *operands: Value) -> Value:
 def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or lists.
 
-    Parameters
-    ----------
-    a : Tensor
-        The first factor.
-    b : Tensor
-        The second factor, of the same dtype.
-    dims : int or sequence of sequences of ints, default 2
-        How many dimensions, or which ones of `a` and which of `b`.
-
-    Returns
-    -------
-    Tensor
-        The sums, of the other dimensions of both.
+    a: The first factor.
+    b: The second factor, of the same dtype.
+    dims (int or sequence of sequences of ints): How many dimensions, or which ones of
+        `a` and which of `b`.
+    -> Tensor: The sums, of the other dimensions of both.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1)
     tensor([[3., 3.],
@@ -143,15 +128,8 @@ def _check_contracted(a: Value, b: Value, dims: Any) -> None:
 def kron(input: Value, other: Value) -> Value:
     """The Kronecker product: every element of `input` times the whole of `other`.
 
-    Parameters
-    ----------
-    other : Tensor
-        The second factor.
-
-    Returns
-    -------
-    Tensor
-        The product, whose sizes are the products of the sizes.
+    other: The second factor.
+    -> Tensor: The product, whose sizes are the products of the sizes.
 
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([ 1, 10,  2, 20])
@@ -175,17 +153,9 @@ def cross_along(input: Value, other: Value, dim: int) -> Value:
 def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """The cross products of vectors of three elements along `dim`: the first of length 3.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension of length 3; the first such one unless given, with a UserWarning.
-    other : Tensor
-        The second vectors; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        Vectors, of the shape to which the shapes broadcast.
+    dim: The dimension of length 3; the first such one unless given, with a UserWarning.
+    other: The second vectors; the shapes broadcast.
+    -> Tensor: Vectors, of the shape to which the shapes broadcast.
 
     >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
@@ -193,7 +163,7 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     if dim is None:
         warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
-            "the dim explicitly or simply use torch.linalg.cross.",
+            "the dim explicitly or simply use torch.linalg.cross."
         )
         found = [axis for axis, side in enumerate(input.shape) if side == 3]
         if not found:
@@ -205,27 +175,12 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of matrices, in the order that costs least; the ends may be vectors.
 
-    Parameters
-    ----------
-    tensors : sequence of Tensors
-        Matrices, each with as many rows as the one before has columns; the first and the last may
-        be vectors.
-    out : Tensor, optional
-        Where the result is written; it must not require grad.
+    tensors: Matrices, each with as many rows as the one before has columns; the first and the last
+        may be vectors.
+    out: Where the result is written; it must not require grad.
+    -> Tensor: The product.
+    RuntimeError: If there are fewer than two tensors, or the shapes do not fit.
 
-    Returns
-    -------
-    Tensor
-        The product.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than two tensors, or the shapes do not fit.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
     """
@@ -250,20 +205,9 @@ def _multi_dot(tensors: Sequence[Value]) -> Value:
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """`linalg.multi_dot` of matrices, its old name.
 
-    Parameters
-    ----------
-    *matrices : Tensor
-        Matrices, each with as many rows as the one before has columns.
-
-    Returns
-    -------
-    Tensor
-        A matrix.
-
-    Warns
-    -----
-    UserWarning
-        Always.
+    *matrices: Matrices, each with as many rows as the one before has columns.
+    -> Tensor: A matrix.
+    UserWarning: Always.
 
     >>> import warnings
     >>> with warnings.catch_warnings():
@@ -289,22 +233,10 @@ _POWER_LABELS = {-1: "LinalgInvExBackward0", 0: "CopyBackwards", 1: "CloneBackwa
 def matrix_power(input: Value, n: int) -> Value:
     """A square matrix multiplied n times; of its inverse where n is negative.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., m, m).
-    n : int
-        The exponent.
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., m, m).
-
-    Raises
-    ------
-    RuntimeError
-        If the matrix is not square.
+    input: Matrices (..., m, m).
+    n: The exponent.
+    -> Tensor: Matrices (..., m, m).
+    RuntimeError: If the matrix is not square.
 
     >>> torch.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     tensor([[1., 3.],
@@ -326,15 +258,8 @@ def matrix_power(input: Value, n: int) -> Value:
 def trace(input: Value) -> Value:
     """The sum of the diagonal of a matrix.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix (n, m).
-
-    Returns
-    -------
-    Tensor
-        One number.
+    input: A matrix (n, m).
+    -> Tensor: One number.
 
     >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
@@ -357,22 +282,12 @@ def cdist(
 ) -> Value:
     """The distances, by the p-norm, of every row of one matrix to every row of another.
 
-    Parameters
-    ----------
-    x1 : Tensor
-        Rows (..., n, d).
-    x2 : Tensor
-        Rows (..., m, d).
-    p : float, default 2.0
-        The order of the norm, from 0 on.
-    compute_mode : str, default 'use_mm_for_euclid_dist_if_necessary'
-        Or "use_mm_for_euclid_dist", or "donot_use_mm_for_euclid_dist": how PyTorch computes, which
-        changes no more than roundings there, and nothing here.
-
-    Returns
-    -------
-    Tensor
-        Distances (..., n, m).
+    x1: Rows (..., n, d).
+    x2: Rows (..., m, d).
+    p: The order of the norm, from 0 on.
+    compute_mode: Or "use_mm_for_euclid_dist", or "donot_use_mm_for_euclid_dist": how PyTorch
+        computes, which changes no more than roundings there, and nothing here.
+    -> Tensor: Distances (..., n, m).
 
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch import return_types
 from tapegrad.torch._ops.declare import operation, private
-from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
+from tapegrad.torch._ops.linalg.checks import require_matrices
 from tapegrad.torch._rules.declare import general
 
 
@@ -40,15 +40,8 @@ def geqrf(input: Value) -> Any:
 
     It has no derivative: a backward pass is a NotImplementedError. `linalg.qr` has one.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
-
-    Returns
-    -------
-    named tuple
-        The matrices `a` (..., n, m), and the factors `tau` (..., min(n, m)).
+    input: Matrices (..., n, m).
+    -> named tuple: The matrices `a` (..., n, m), and the factors `tau` (..., min(n, m)).
 
     >>> torch.geqrf(torch.tensor([[3.0], [4.0]]))
     torch.return_types.geqrf(
@@ -104,15 +97,8 @@ def _product(A: Value, tau: Value) -> Value:
 def householder_product(A: Value, tau: Value) -> Value:
     """The first columns of the product of reflections that geqrf packs.
 
-    Parameters
-    ----------
-    A : Tensor
-        Vectors of reflections (..., n, m), as `geqrf` packs them.
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., n, m) of orthonormal columns.
+    A: Vectors of reflections (..., n, m), as `geqrf` packs them.
+    -> Tensor: Matrices (..., n, m) of orthonormal columns.
 
     >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
@@ -125,17 +111,9 @@ def householder_product(A: Value, tau: Value) -> Value:
 def orgqr(input: Value, input2: Value) -> Value:
     """The older name of `linalg.householder_product`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Vectors of reflections (..., n, m), as `geqrf` packs them.
-    input2 : Tensor
-        The factors (..., k) of the reflections.
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., n, m) of orthonormal columns.
+    input: Vectors of reflections (..., n, m), as `geqrf` packs them.
+    input2: The factors (..., k) of the reflections.
+    -> Tensor: Matrices (..., n, m) of orthonormal columns.
 
     >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
@@ -150,21 +128,11 @@ def ormqr(
 ) -> Value:
     """`Q @ other`, or `other @ Q` if not left, for the square Q of reflections.
 
-    Parameters
-    ----------
-    input : Tensor
-        Vectors of reflections (..., n, k), as `geqrf` packs them.
-    other : Tensor
-        The matrices (..., n, m) that Q multiplies.
-    left : bool, default True
-        Whether Q stands on the left.
-    transpose : bool, default False
-        Whether Q.mH is meant.
-
-    Returns
-    -------
-    Tensor
-        Matrices in the shape of `other`.
+    input: Vectors of reflections (..., n, k), as `geqrf` packs them.
+    other: The matrices (..., n, m) that Q multiplies.
+    left: Whether Q stands on the left.
+    transpose: Whether Q.mH is meant.
+    -> Tensor: Matrices in the shape of `other`.
 
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1))
     tensor([[-1.4000],

@@ -32,21 +32,11 @@ def svd_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of a matrix of rank q or nearly so: A is U @ diag(S) @ V.mH.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    q : int, default 6
-        The rank.
-    niter : int, default 2
-        Steps of subspace iteration.
-    M : Tensor, optional
-        What is subtracted from A first.
-
-    Returns
-    -------
-    tuple of Tensors
-        U (..., n, q), S (..., q) and V (..., m, q).
+    A: Matrices (..., n, m).
+    q: The rank.
+    niter: Steps of subspace iteration.
+    M: What is subtracted from A first.
+    -> tuple of Tensors: U (..., n, q), S (..., q) and V (..., m, q).
 
     >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), 2)
     >>> S.round(decimals=3)
@@ -68,19 +58,10 @@ def pca_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m), of rows that are observations.
-    q : int, optional
-        The number of directions; min(6, n, m) unless given.
-    niter : int, default 2
-        Steps of subspace iteration.
-
-    Returns
-    -------
-    tuple of Tensors
-        U (..., n, q), S (..., q) and V (..., m, q).
+    A: Matrices (..., n, m), of rows that are observations.
+    q: The number of directions; min(6, n, m) unless given.
+    niter: Steps of subspace iteration.
+    -> tuple of Tensors: U (..., n, q), S (..., q) and V (..., m, q).
 
     >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 1)
     >>> S.round(decimals=3)
@@ -102,10 +83,7 @@ def pca_lowrank(
 def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """The root of the sum of squares over one or two dimensions.
 
-    Parameters
-    ----------
-    dim : int or sequence of ints
-        One or two dimensions.
+    dim (int or sequence of ints): One or two dimensions.
 
     >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
     tensor(5.)
@@ -118,12 +96,9 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
 def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices in two dimensions, the last unless given.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices, of a floating or complex dtype.
-    dim : sequence of ints, optional
-        The two dimensions of the matrices; the last ones unless given.
+    input: Matrices, of a floating or complex dtype.
+    dim (sequence of ints): The two dimensions of the matrices; the last ones unless
+        given.
 
     >>> torch.nuclear_norm(torch.diag(torch.tensor([3.0, 4.5])))
     tensor(7.5000)
@@ -136,17 +111,9 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of successes in `count` trials of probability `prob`: constants.
 
-    Parameters
-    ----------
-    count : Tensor
-        The numbers of trials, of a floating dtype.
-    prob : Tensor
-        The probabilities; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers, in the dtype of `count`.
+    count: The numbers of trials, of a floating dtype.
+    prob: The probabilities; the shapes broadcast.
+    -> Tensor: Whole numbers, in the dtype of `count`.
 
     >>> torch.binomial(torch.tensor([3.0, 5.0]), torch.tensor([1.0, 0.0]))
     tensor([3., 0.])

@@ -14,13 +14,8 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import is_mapped, untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._ops.declare import deliver, operation, private, register
-from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
-from tapegrad.torch._ops.linalg.triangular_factors import (
-    info_of,
-    order_of,
-    packed,
-    permutation,
-)
+from tapegrad.torch._ops.linalg.checks import require_matrices
+from tapegrad.torch._ops.linalg.triangular_factors import info_of, order_of, packed, permutation
 from tapegrad.torch._tensor.tensor import Tensor
 
 # --- LU -----------------------------------------------------------------------------------------
@@ -46,17 +41,9 @@ def require_pivots(word: str, factors: Value) -> None:
 def lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """`lu_factor`, and the place of the first zero on the diagonal of U, 0 for none.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    check_errors : bool, default False
-        Whether a zero on the diagonal of U is an error.
-
-    Returns
-    -------
-    named tuple
-        The matrices `LU`, the swaps `pivots`, and the places `info` (...).
+    A: Matrices (..., n, m).
+    check_errors: Whether a zero on the diagonal of U is an error.
+    -> named tuple: The matrices `LU`, the swaps `pivots`, and the places `info` (...).
 
     >>> torch.linalg.lu_factor_ex(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).info
     tensor(0, dtype=torch.int32)
@@ -77,19 +64,10 @@ def _lu(input: Value, pivot: bool) -> Any:
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    get_infos : bool, default False
-        Whether to return LAPACK's codes too.
-    out : tuple of Tensors, optional
-        Where the results are written.
-
-    Returns
-    -------
-    tuple of Tensors
-        LU, the swaps, and the codes if asked for.
+    A: Matrices (..., n, m).
+    get_infos: Whether to return LAPACK's codes too.
+    out (tuple of Tensors): Where the results are written.
+    -> tuple of Tensors: LU, the swaps, and the codes if asked for.
 
     >>> LU, pivots = torch.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
     >>> pivots
@@ -106,17 +84,9 @@ def lu_unpack(
 ) -> Any:
     """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for.
 
-    Parameters
-    ----------
-    unpack_data : bool, default True
-        Whether L and U are wanted.
-    unpack_pivots : bool, default True
-        Whether P is wanted.
-
-    Returns
-    -------
-    named tuple
-        The matrices `P`, `L` and `U`.
+    unpack_data: Whether L and U are wanted.
+    unpack_pivots: Whether P is wanted.
+    -> named tuple: The matrices `P`, `L` and `U`.
 
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))).P
     tensor([[0., 1.],
@@ -175,15 +145,8 @@ def _ldl(word: str, A: Value, hermitian: bool) -> tuple[Value, Value, Value]:
 def ldl_factor(A: Value, *, hermitian: bool = False) -> Any:
     """The factors of a symmetric matrix L @ D @ L.mT as LAPACK packs them, and their pivots.
 
-    Parameters
-    ----------
-    A : Tensor
-        Symmetric matrices (..., n, n).
-
-    Returns
-    -------
-    named tuple
-        The matrices `LD` (..., n, n), and the pivots `pivots` (..., n).
+    A: Symmetric matrices (..., n, n).
+    -> named tuple: The matrices `LD` (..., n, n), and the pivots `pivots` (..., n).
 
     >>> torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).LD
     tensor([[2., 0.],
@@ -203,17 +166,10 @@ def _require_success(word: str, infos: Value) -> None:
 def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """`ldl_factor`, and LAPACK's code of success.
 
-    Parameters
-    ----------
-    A : Tensor
-        Symmetric matrices (..., n, n).
-    check_errors : bool, default False
-        Whether a singular matrix is an error.
-
-    Returns
-    -------
-    named tuple
-        The matrices `LD` (..., n, n), the pivots `pivots` (..., n), and the codes `info` (...).
+    A: Symmetric matrices (..., n, n).
+    check_errors: Whether a singular matrix is an error.
+    -> named tuple: The matrices `LD` (..., n, n), the pivots `pivots` (..., n), and the
+        codes `info` (...).
 
     >>> torch.linalg.ldl_factor_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).info
     tensor(0, dtype=torch.int32)
@@ -228,15 +184,8 @@ def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = Fal
 def ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = False) -> Value:
     """X with `A @ X == B`, from what `ldl_factor(A)` returned.
 
-    Parameters
-    ----------
-    B : Tensor
-        The right-hand sides (..., n, m).
-
-    Returns
-    -------
-    Tensor
-        The solutions (..., n, m).
+    B: The right-hand sides (..., n, m).
+    -> Tensor: The solutions (..., n, m).
 
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[2.0], [4.0]]))
@@ -273,25 +222,11 @@ _REMOVED = {
 
 _NOT_HERE = """RuntimeError, as in PyTorch, which has removed it: see `linalg`.
 
-Parameters
-----------
-*_args : object
-    Anything.
-**_kwargs : object
-    Anything.
+*_args: Anything.
+**_kwargs: Anything.
+-> object: Nothing is ever returned.
+RuntimeError: Always.
 
-Returns
--------
-object
-    Nothing is ever returned.
-
-Raises
-------
-RuntimeError
-    Always.
-
-Examples
---------
 >>> torch.{word}(torch.eye(2))
 Traceback (most recent call last):
     ...

@@ -17,7 +17,7 @@ from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.fast import logged_product
-from tapegrad.torch._ops.linalg.product_checks import (
+from tapegrad.torch._ops.linalg.checks import (
     check_batches,
     check_dtypes,
     check_matrices,
@@ -60,22 +60,10 @@ def _matmul(input: Value, other: Value) -> Value:
 def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 
-    Parameters
-    ----------
-    input : Tensor
-        (..., n, k) or (k).
-    other : Tensor
-        (..., k, m) or (k), of the same dtype.
-
-    Returns
-    -------
-    Tensor
-        (..., n, m), without the dimensions that a vector lacks.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes or dtypes do not fit.
+    input (Tensor): (..., n, k) or (k).
+    other (Tensor): (..., k, m) or (k), of the same dtype.
+    -> Tensor: (..., n, m), without the dimensions that a vector lacks.
+    RuntimeError: If shapes or dtypes do not fit.
 
     >>> torch.ones(2, 3) @ torch.ones(3)
     tensor([3., 3.])
@@ -109,20 +97,9 @@ def _matmul_operator(self: Tensor, other: TensorLike) -> Any:
 def mm(input: Value, mat2: Value) -> Value:
     """The product of two matrices.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix (n, m).
-
-    Returns
-    -------
-    Tensor
-        A matrix (n, p).
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes or dtypes do not fit.
+    input: A matrix (n, m).
+    -> Tensor: A matrix (n, p).
+    RuntimeError: If the shapes or dtypes do not fit.
 
     >>> torch.mm(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
     tensor([[11.]])
@@ -136,20 +113,9 @@ def mm(input: Value, mat2: Value) -> Value:
 def mv(input: Value, vec: Value) -> Value:
     """The product of a matrix and a vector.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix (n, m).
-
-    Returns
-    -------
-    Tensor
-        A vector (n).
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes or dtypes do not fit.
+    input: A matrix (n, m).
+    -> Tensor: A vector (n).
+    RuntimeError: If the shapes or dtypes do not fit.
 
     >>> torch.mv(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
     tensor([3., 7.])
@@ -167,22 +133,10 @@ def mv(input: Value, vec: Value) -> Value:
 def bmm(input: Value, mat2: Value) -> Value:
     """The products of two stacks of matrices, pair by pair.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (b, n, m).
-    mat2 : Tensor
-        Matrices (b, m, p).
-
-    Returns
-    -------
-    Tensor
-        Matrices (b, n, p).
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes or dtypes do not fit.
+    input: Matrices (b, n, m).
+    mat2: Matrices (b, m, p).
+    -> Tensor: Matrices (b, n, p).
+    RuntimeError: If the shapes or dtypes do not fit.
 
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
@@ -195,22 +149,10 @@ def bmm(input: Value, mat2: Value) -> Value:
 def dot(input: Value, tensor: Value) -> Value:
     """The sum of the products of two vectors' elements, without a conjugate.
 
-    Parameters
-    ----------
-    input : Tensor
-        A vector (n).
-    tensor : Tensor
-        A vector (n) of the same dtype.
-
-    Returns
-    -------
-    Tensor
-        One number.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes or dtypes do not fit.
+    input: A vector (n).
+    tensor: A vector (n) of the same dtype.
+    -> Tensor: One number.
+    RuntimeError: If the shapes or dtypes do not fit.
 
     >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
@@ -223,17 +165,9 @@ def dot(input: Value, tensor: Value) -> Value:
 def vdot(input: Value, other: Value) -> Value:
     """`dot` of the conjugate of `input` and `other`.
 
-    Parameters
-    ----------
-    input : Tensor
-        A vector (n).
-    other : Tensor
-        A vector (n) of the same dtype.
-
-    Returns
-    -------
-    Tensor
-        One number.
+    input: A vector (n).
+    other: A vector (n) of the same dtype.
+    -> Tensor: One number.
 
     >>> torch.vdot(torch.tensor([1j, 2.0]), torch.tensor([1j, 3.0]))
     tensor(7.+0.j)
@@ -246,17 +180,9 @@ def vdot(input: Value, other: Value) -> Value:
 def inner(input: Value, other: Value) -> Value:
     """Sums of products over the last dimensions of both; of a number, the product.
 
-    Parameters
-    ----------
-    input : Tensor
-        A tensor (..., n).
-    other : Tensor
-        A tensor (..., n).
-
-    Returns
-    -------
-    Tensor
-        The sums, of the other dimensions of both.
+    input: A tensor (..., n).
+    other: A tensor (..., n).
+    -> Tensor: The sums, of the other dimensions of both.
 
     >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
@@ -274,15 +200,8 @@ def inner(input: Value, other: Value) -> Value:
 def _outer(input: Value, vec2: Value) -> Value:
     """The products of every element of one vector with every element of another.
 
-    Parameters
-    ----------
-    input : Tensor
-        A vector (n).
-
-    Returns
-    -------
-    Tensor
-        A matrix (n, m).
+    input: A vector (n).
+    -> Tensor: A matrix (n, m).
 
     >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],

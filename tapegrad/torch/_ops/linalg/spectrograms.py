@@ -78,42 +78,23 @@ def stft(
 ) -> Tensor:
     """The Fourier transforms of overlapping windows: frequencies along -2, windows along -1.
 
-    Parameters
-    ----------
-    input : Tensor
-        One signal (n,) or a batch of them (b, n).
-    n_fft : int
-        The length of the transforms.
-    hop_length : int, optional
-        From one window to the next; n_fft // 4 unless given.
-    win_length : int, optional
-        The length of `window`; n_fft unless given.
-    window : Tensor, optional
-        The weights (win_length,); ones unless given.
-    center : bool, default True
-        Whether the signal is padded by n_fft // 2 at both ends, so that windows are centred at
+    input: One signal (n,) or a batch of them (b, n).
+    n_fft: The length of the transforms.
+    hop_length: From one window to the next; n_fft // 4 unless given.
+    win_length: The length of `window`; n_fft unless given.
+    window: The weights (win_length,); ones unless given.
+    center: Whether the signal is padded by n_fft // 2 at both ends, so that windows are centred at
         multiples of `hop_length`.
-    pad_mode : str, default 'reflect'
-        How it is padded, as of `nn.functional.pad`.
-    normalized : bool, default False
-        Whether the transforms are divided by the root of n_fft.
-    onesided : bool, optional
-        Whether frequencies that follow from the others are left out; for real signals unless
+    pad_mode: How it is padded, as of `nn.functional.pad`.
+    normalized: Whether the transforms are divided by the root of n_fft.
+    onesided: Whether frequencies that follow from the others are left out; for real signals unless
         given.
-    return_complex : bool, optional
-        Has to be given for real signals; False for pairs of real numbers along a last dimension.
-    align_to_window : bool, optional
-        Whether the first window begins at the start of the signal, where it is not centred.
-
-    Returns
-    -------
-    Tensor
-        Complex numbers (..., frequencies, windows).
-
-    Raises
-    ------
-    RuntimeError
-        If a length does not fit, or `return_complex` is missing.
+    return_complex: Has to be given for real signals; False for pairs of real numbers along a last
+        dimension.
+    align_to_window: Whether the first window begins at the start of the signal, where it is not
+        centred.
+    -> Tensor: Complex numbers (..., frequencies, windows).
+    RuntimeError: If a length does not fit, or `return_complex` is missing.
 
     >>> torch.stft(torch.ones(8), 4, return_complex=True).shape
     torch.Size([3, 9])
@@ -249,38 +230,18 @@ def istft(
 ) -> Tensor:
     """The signal of which `stft` with the same parameters gives `input`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Transforms (..., frequencies, windows), complex.
-    n_fft : int
-        The length of the transforms.
-    hop_length : int, optional
-        From one window to the next; n_fft // 4 unless given.
-    win_length : int, optional
-        The length of `window`; n_fft unless given.
-    window : Tensor, optional
-        The weights (win_length,); ones unless given.
-    center : bool, default True
-        Whether the signal was padded at both ends.
-    normalized : bool, default False
-        Whether the transforms were divided by the root of n_fft.
-    onesided : bool, optional
-        Whether frequencies that follow from the others are absent.
-    length : int, optional
-        The length of the signal; what the windows do not reach is 0.
-    return_complex : bool, default False
-        Whether the signal is complex.
-
-    Returns
-    -------
-    Tensor
-        Signals (..., length).
-
-    Raises
-    ------
-    RuntimeError
-        If the windows leave a gap.
+    input: Transforms (..., frequencies, windows), complex.
+    n_fft: The length of the transforms.
+    hop_length: From one window to the next; n_fft // 4 unless given.
+    win_length: The length of `window`; n_fft unless given.
+    window: The weights (win_length,); ones unless given.
+    center: Whether the signal was padded at both ends.
+    normalized: Whether the transforms were divided by the root of n_fft.
+    onesided: Whether frequencies that follow from the others are absent.
+    length: The length of the signal; what the windows do not reach is 0.
+    return_complex: Whether the signal is complex.
+    -> Tensor: Signals (..., length).
+    RuntimeError: If the windows leave a gap.
 
     >>> window = torch.hann_window(4)
     >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_mapped, untraced
-from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
+from tapegrad.torch._ops.linalg.checks import require_matrices
 
 
 def row_order(A: Value, pivot: bool) -> tuple[Any, Any]:

@@ -34,20 +34,9 @@ from tapegrad.torch._types import Device, DType, MemoryFormat, Number, TensorLik
 def numpy(self: Tensor, *, force: bool = False) -> Value:
     """A NumPy array over the same memory: writes to one are seen in the other.
 
-    Parameters
-    ----------
-    force : bool, default False
-        Whether a tensor that requires grad is detached first.
-
-    Returns
-    -------
-    ndarray
-        The array.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor that requires grad, unless `force` or grad mode is off.
+    force: Whether a tensor that requires grad is detached first.
+    -> ndarray: The array.
+    RuntimeError: For a tensor that requires grad, unless `force` or grad mode is off.
     """
     if self.node is not None and not force and modes.is_grad_enabled():
         raise RuntimeError(
@@ -88,15 +77,8 @@ def _dlpack_device(_: Tensor) -> tuple[int, int]:
 def item(self: Tensor) -> Number:
     """The one element, as a Python number without history.
 
-    Returns
-    -------
-    number
-        A bool, an int, a float or a complex number.
-
-    Raises
-    ------
-    RuntimeError
-        If there are more elements, or none.
+    -> number: A bool, an int, a float or a complex number.
+    RuntimeError: If there are more elements, or none.
     """
     value = self._value
     if value.size != 1:
@@ -120,10 +102,7 @@ def _read(value: Value, call: str) -> Value:
 def tolist(self: Tensor) -> Tree:
     """The elements as nested lists of Python numbers.
 
-    Returns
-    -------
-    list or number
-        The lists; of no dimensions the one number.
+    -> list or number: The lists; of no dimensions the one number.
     """
     return _read(self._value, "tolist()").tolist()
 
@@ -141,7 +120,7 @@ def _as_number(self: Tensor) -> Number:
     if self.node is not None:
         warn(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-            "behavior.\nConsider using tensor.detach() first.",
+            "behavior.\nConsider using tensor.detach() first."
         )
     if self._value.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
@@ -239,23 +218,11 @@ def to(
 
     As `to(dtype)`, `to(device, dtype)` or `to(other)`; the only device is "cpu".
 
-    Parameters
-    ----------
-    *args : object
-        A dtype, a device, both, or another tensor whose dtype is meant.
-    dtype : dtype, optional
-        The dtype.
-    device : device or str, optional
-        The device, "cpu".
-    other : Tensor, optional
-        A tensor whose dtype is meant.
-    copy : bool, default False
-        Whether a copy is made also where none is needed.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself, or a new one.
+    *args: A dtype, a device, both, or another tensor whose dtype is meant.
+    dtype: The dtype.
+    device: The device, "cpu".
+    other: A tensor whose dtype is meant.
+    -> Tensor: The tensor itself, or a new one.
     """
     flags = [given for given in args if isinstance(given, bool)]
     copy = flags[1] if len(flags) > 1 else copy
@@ -291,15 +258,8 @@ def _in_format(tensor: Tensor, given: np.dtype[Any], memory_format: Any, copy: b
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype of another one.
 
-    Parameters
-    ----------
-    other : Tensor
-        The tensor whose dtype is meant.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself if it has that dtype, else a new one.
+    other: The tensor whose dtype is meant.
+    -> Tensor: The tensor itself if it has that dtype, else a new one.
     """
     return to_dtype(self, other._value.dtype)
 
@@ -308,15 +268,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def type_of(self: Tensor, dtype: DType | str = None, non_blocking: bool = False) -> Any:
     """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted.
 
-    Parameters
-    ----------
-    dtype : dtype, type or str, optional
-        What to convert to.
-
-    Returns
-    -------
-    str or Tensor
-        The name, or the tensor.
+    dtype (dtype, type or str): What to convert to.
+    -> str or Tensor: The name, or the tensor.
     """
     if dtype is None:
         return f"torch.{_dtypes.word_of(self._value.dtype)}Tensor"
@@ -352,10 +305,7 @@ for _word, _name in CONVERSIONS.items():
 def cpu(self: Tensor, *, memory_format: MemoryFormat = None) -> Tensor:
     """The tensor itself, which is in the CPU's memory; a copy if in another memory format.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself, or a new one.
+    -> Tensor: The tensor itself, or a new one.
     """
     if memory_format is None and not is_meta(self._value):
         return self
@@ -366,22 +316,10 @@ def cpu(self: Tensor, *, memory_format: MemoryFormat = None) -> Tensor:
 def cuda(self: Tensor, device: Device = None, **_: Any) -> Tensor:
     """RuntimeError: tensors are in the CPU's memory.
 
-    Parameters
-    ----------
-    device : device or str, optional
-        PyTorch's parameter.
-    **_ : object
-        PyTorch's other parameters.
-
-    Returns
-    -------
-    Tensor
-        Nothing is ever returned.
-
-    Raises
-    ------
-    RuntimeError
-        Always.
+    device: PyTorch's parameter.
+    **_: PyTorch's other parameters.
+    -> Tensor: Nothing is ever returned.
+    RuntimeError: Always.
     """
     _dtypes.require_cpu("cuda" if device is None else device)
     return self
@@ -418,15 +356,8 @@ _declare_itself("resolve_neg", "negatives are computed at once")
 def pin_memory(self: Tensor, device: Device = None) -> Tensor:
     """The tensor itself: there is no other device to copy to.
 
-    Parameters
-    ----------
-    device : device or str, optional
-        Changes nothing.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    device: Changes nothing.
+    -> Tensor: This tensor itself.
     """
     return self
 
@@ -435,10 +366,7 @@ def pin_memory(self: Tensor, device: Device = None) -> Tensor:
 def is_pinned(self: Tensor, device: Device = None) -> bool:
     """False: there is no other device to copy to.
 
-    Parameters
-    ----------
-    device : device or str, optional
-        Changes nothing.
+    device: Changes nothing.
     """
     return False
 

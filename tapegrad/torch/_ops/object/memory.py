@@ -38,21 +38,10 @@ def _in_order(input: Value) -> Value:
 def contiguous(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
     """The tensor with its elements in order in memory: itself where they are.
 
-    Parameters
-    ----------
-    memory_format : memory_format, optional
-        `torch.channels_last` for images whose channels lie side by side, `torch.channels_last_3d`
-        for volumes.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself, or a copy.
-
-    Raises
-    ------
-    RuntimeError
-        If the format is for another number of dimensions.
+    memory_format: `torch.channels_last` for images whose channels lie side by side,
+        `torch.channels_last_3d` for volumes.
+    -> Tensor: The tensor itself, or a copy.
+    RuntimeError: If the format is for another number of dimensions.
     """
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -76,15 +65,7 @@ def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, along each dimension or one of them.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension, counted from either end.
-
-    Returns
-    -------
-    tuple of ints or int
-        The strides, or that of the dimension.
+    -> tuple of ints or int: The strides, or that of the dimension.
     """
     value = plain_of(self)
     steps = tuple(step // value.itemsize for step in value.strides)
@@ -102,33 +83,19 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return steps[dim]
 
 
-_ORDERS = {
-    _dtypes.channels_last: (0, 2, 3, 1),
-    _dtypes.channels_last_3d: (0, 2, 3, 4, 1),
-}
+_ORDERS = {_dtypes.channels_last: (0, 2, 3, 1), _dtypes.channels_last_3d: (0, 2, 3, 4, 1)}
 
 
 @register(function=False)
 def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, the outermost first.
 
-    Parameters
-    ----------
-    ambiguity_check : bool or list of memory_formats, default False
-        Whether an order that is not unique is an error; a list allows such a tensor that is in one
-        of its memory formats alone.
-
-    Returns
-    -------
-    tuple of ints
-        The dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If the order is not unique, or the tensor is in none or several of the formats.
-    TypeError
-        If `ambiguity_check` is neither a bool nor a list of memory formats.
+    ambiguity_check (bool or list of memory_formats): Whether an order that is not
+        unique is an error; a list allows such a tensor that is in one of its memory formats alone.
+    -> tuple of ints: The dimensions.
+    RuntimeError: If the order is not unique, or the tensor is in none or several of the
+        formats.
+    TypeError: If `ambiguity_check` is neither a bool nor a list of memory formats.
     """
     strides = self.stride()
     found = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
@@ -164,10 +131,7 @@ def _address(array: Value) -> int:
 def data_ptr(self: Tensor) -> int:
     """The address of the first element.
 
-    Returns
-    -------
-    int
-        The address, in bytes.
+    -> int: The address, in bytes.
     """
     return _address(plain_of(self))
 
@@ -176,10 +140,7 @@ def data_ptr(self: Tensor) -> int:
 def storage_offset(self: Tensor) -> int:
     """How many elements after the start of its memory a tensor begins.
 
-    Returns
-    -------
-    int
-        The number of elements.
+    -> int: The number of elements.
     """
     value = plain_of(self)
     if is_meta(value):
@@ -206,23 +167,11 @@ class Storage:
         self._array = owner_of(plain_of(tensor))
 
     def data_ptr(self) -> int:
-        """The address of the first byte.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """The address of the first byte."""
         return _address(self._array)
 
     def nbytes(self) -> int:
-        """How many bytes there are.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """How many bytes there are."""
         return int(self._array.nbytes)
 
     size = nbytes
@@ -263,62 +212,32 @@ class TypedStorage:
     def untyped(self) -> Storage:
         """The same memory as bytes.
 
-        Returns
-        -------
-        Storage
-            The same memory.
+        -> Storage: The same memory.
         """
         return self._storage
 
     def data_ptr(self) -> int:
-        """The address of the first element.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """The address of the first element."""
         return _address(self._array)
 
     def size(self) -> int:
-        """How many elements there are.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """How many elements there are."""
         return int(self._array.size)
 
     __len__ = size
 
     def element_size(self) -> int:
-        """Bytes of one element.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """Bytes of one element."""
         return int(self._array.itemsize)
 
     def nbytes(self) -> int:
-        """How many bytes there are.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """How many bytes there are."""
         return int(self._array.nbytes)
 
     def tolist(self) -> list[Any]:
         """The elements as Python numbers.
 
-        Returns
-        -------
-        list
-            The elements.
+        -> list: The elements.
         """
         found: list[Any] = self._array.tolist()
         return found
@@ -349,10 +268,7 @@ class TypedStorage:
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor as elements of its dtype; `untyped_storage` in newer programs.
 
-    Returns
-    -------
-    TypedStorage
-        The storage.
+    -> TypedStorage: The storage.
     """
     warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
@@ -367,10 +283,7 @@ def storage(self: Tensor) -> TypedStorage:
 def untyped_storage(self: Tensor) -> Storage:
     """The memory of this tensor, which its views share.
 
-    Returns
-    -------
-    Storage
-        The storage, in bytes.
+    -> Storage: The storage, in bytes.
     """
     return Storage(self)
 
@@ -398,22 +311,9 @@ def _laid_out(flat: Value, shape: tuple[int, ...], memory_format: MemoryFormat) 
 def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Tensor:
     """Give this tensor other sizes: its first elements stay, further ones are not initialised.
 
-    Parameters
-    ----------
-    *sizes : int or sequence of ints
-        The sizes.
-    memory_format : memory_format, optional
-        The order that the elements then have in memory; `preserve_format` is an error.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor that requires grad.
+    *sizes (int or sequence of ints): The sizes.
+    memory_format: The order that the elements then have in memory; `preserve_format` is an error.
+    RuntimeError: For a tensor that requires grad.
     """
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     shape = tuple(map(int, given))
@@ -445,15 +345,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Te
 def resize_as_(self: Tensor, other: Tensor, memory_format: MemoryFormat = None) -> Tensor:
     """`resize_` to the sizes of another tensor.
 
-    Parameters
-    ----------
-    other : Tensor
-        The tensor whose sizes are meant.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    other: The tensor whose sizes are meant.
     """
     if memory_format is None or memory_format is preserve_format:
         return resize_(self, *other.shape)
@@ -462,29 +354,14 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: MemoryFormat = None) 
 
 @register(function=False)
 def set_(
-    self: Tensor,
-    source: Any = None,
-    storage_offset: int = 0,
-    size: Any = None,
-    stride: Any = None,
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Let this tensor have the memory of another one, or of its storage; without any, none.
 
-    Parameters
-    ----------
-    source : Tensor or Storage, optional
-        Whose memory it is to have.
-    storage_offset : int, default 0
-        Where it begins, in elements.
-    size : sequence of ints, optional
-        The shape.
-    stride : sequence of ints, optional
-        The strides.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    source (Tensor or Storage): Whose memory it is to have.
+    storage_offset: Where it begins, in elements.
+    size (sequence of ints): The shape.
+    stride (sequence of ints): The strides.
     """
     if self.node is not None and self.node is not LEAF:
         raise RuntimeError("set_ of a tensor that was computed: take the other tensor itself.")
@@ -531,10 +408,7 @@ def set_(
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors are the same elements of the same memory, with the same strides.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The other tensor.
+    tensor: The other tensor.
     """
     one, two = plain_of(self), plain_of(tensor)
     if type(one) is not ndarray or type(two) is not ndarray:
@@ -618,3 +492,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._grad is not None:
         made.grad = deepcopy(self._grad, memo)
     return made
+
+
+__all__ = ["Storage", "TypedStorage"]

@@ -15,10 +15,7 @@ from tapegrad.torch._types import TensorLike
 def is_tensor(obj: object) -> bool:
     """Whether an object is a tensor.
 
-    Parameters
-    ----------
-    obj : object
-        Any object.
+    obj: Any object.
 
     >>> torch.is_tensor([1.0])
     False
@@ -50,10 +47,7 @@ def is_complex(input: Tensor) -> bool:
 def numel(input: Tensor) -> int:
     """The number of elements.
 
-    Returns
-    -------
-    int
-        Their number.
+    -> int: Their number.
 
     >>> torch.numel(torch.zeros(2, 3))
     6
@@ -65,10 +59,7 @@ def numel(input: Tensor) -> int:
 def is_nonzero(self: Tensor) -> bool:
     """Whether the one element of a tensor is not zero.
 
-    Raises
-    ------
-    RuntimeError
-        If there are more elements, or none.
+    RuntimeError: If there are more elements, or none.
 
     >>> torch.is_nonzero(torch.tensor([2.0]))
     True
@@ -80,10 +71,7 @@ def is_nonzero(self: Tensor) -> bool:
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape.
 
-    Parameters
-    ----------
-    other : Tensor
-        The other tensor.
+    other: The other tensor.
 
     >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
     True
@@ -95,17 +83,9 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
     """The dtype that two tensors or numbers come to have in an operation together.
 
-    Parameters
-    ----------
-    tensor1 : Tensor or number
-        One operand.
-    tensor2 : Tensor or number
-        The other one.
-
-    Returns
-    -------
-    dtype
-        The common one.
+    tensor1: One operand.
+    tensor2: The other one.
+    -> dtype: The common one.
 
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
@@ -118,17 +98,9 @@ def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
 def promote_types(type1: _dtypes.dtype, type2: _dtypes.dtype) -> _dtypes.dtype:
     """The smallest dtype that two are safely converted to.
 
-    Parameters
-    ----------
-    type1 : dtype
-        One dtype.
-    type2 : dtype
-        The other one.
-
-    Returns
-    -------
-    dtype
-        The common one.
+    type1: One dtype.
+    type2: The other one.
+    -> dtype: The common one.
 
     >>> torch.promote_types(torch.int64, torch.float32)
     torch.float32
@@ -140,12 +112,8 @@ def promote_types(type1: _dtypes.dtype, type2: _dtypes.dtype) -> _dtypes.dtype:
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
     """Whether an operation in place may convert one dtype to another.
 
-    Parameters
-    ----------
-    from_ : dtype
-        The dtype of the values.
-    to : dtype
-        The dtype of the memory.
+    from_: The dtype of the values.
+    to: The dtype of the memory.
 
     >>> torch.can_cast(torch.float32, torch.int64)
     False
@@ -197,15 +165,8 @@ def is_neg(self: Tensor) -> bool:
 def typename(obj: object) -> str:
     """`torch.FloatTensor` for a tensor; for other objects the name of their type.
 
-    Parameters
-    ----------
-    obj : object
-        Any object.
-
-    Returns
-    -------
-    str
-        The name.
+    obj: Any object.
+    -> str: The name.
 
     >>> torch.typename(torch.tensor([1.0]))
     'torch.FloatTensor'

@@ -40,20 +40,13 @@ def set_printoptions(
 ) -> None:
     """Set how tensors print.
 
-    Parameters
-    ----------
-    precision : int, optional
-        Digits after the point.
-    threshold : float, optional
-        More elements than this are summarised.
-    edgeitems : int, optional
-        How many are shown at each end of a summary.
-    linewidth : int, optional
-        Characters a line.
-    profile : str, optional
-        "default", "short", or "full" (no summaries), which the others then change.
-    sci_mode : bool, optional
-        Whether numbers are in scientific notation; where PyTorch finds it useful unless given.
+    precision: Digits after the point.
+    threshold: More elements than this are summarised.
+    edgeitems: How many are shown at each end of a summary.
+    linewidth: Characters a line.
+    profile: "default", "short", or "full" (no summaries), which the others then change.
+    sci_mode: Whether numbers are in scientific notation; where PyTorch finds it useful unless
+        given.
 
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.0, 1 / 3])

@@ -24,10 +24,7 @@ from tapegrad.torch._types import Dim, Sizes
 def _detach(input: Tensor) -> Tensor:
     """The same memory without history.
 
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`, and requires no grad.
+    -> Tensor: A view: it shares the memory of `input`, and requires no grad.
 
     >>> torch.detach(torch.ones(2, requires_grad=True)).requires_grad
     False
@@ -38,11 +35,6 @@ def _detach(input: Tensor) -> Tensor:
 @register("detach_", method=False)
 def _detach_(input: Tensor) -> Tensor:
     """Cut a tensor from the graph that made it.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
 
     >>> torch.detach_(torch.ones(2, requires_grad=True) * 2).requires_grad
     False
@@ -59,7 +51,7 @@ def _declare_itself(word: str, what: str) -> None:
         f"The tensor itself: {what} are computed at once.",
         f"{word}(torch.tensor([1.0]))",
         "tensor([1.])",
-        returns="Tensor\n    `input` itself.",
+        "-> Tensor: `input` itself.",
     )
     register(method=False)(itself)
 
@@ -72,15 +64,7 @@ _declare_itself("resolve_neg", "negatives")
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element by what a function of Python's makes of it; slow, and not logged.
 
-    Parameters
-    ----------
-    callable : callable
-        A function of one number.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    callable (callable): A function of one number.
     """
     return _by_python(self, "apply_", callable, self)
 
@@ -89,17 +73,8 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each element by a function of it and of that of another tensor.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The other tensor.
-    callable : callable
-        A function of two numbers.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    tensor: The other tensor.
+    callable (callable): A function of two numbers.
     """
     return _by_python(self, "map_", callable, self, tensor)
 
@@ -108,19 +83,9 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad.
 
-    Parameters
-    ----------
-    x : Tensor
-        The second tensor.
-    y : Tensor
-        The third one.
-    callable : callable
-        A function of three numbers.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    x: The second tensor.
+    y: The third one.
+    callable (callable): A function of three numbers.
     """
     if self.requires_grad or x.requires_grad or y.requires_grad:
         raise RuntimeError(
@@ -149,17 +114,9 @@ register("grad_dtype", function=False)(property(_grad_dtype))
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """Value that `load_state_dict` stores for this parameter: a detached tensor.
 
-    Parameters
-    ----------
-    other : Tensor
-        The tensor that was loaded.
-    assign : bool, default False
-        Whether the parameter becomes `other`, instead of getting its elements.
-
-    Returns
-    -------
-    Tensor
-        The tensor to store.
+    other: The tensor that was loaded.
+    assign: Whether the parameter becomes `other`, instead of getting its elements.
+    -> Tensor: The tensor to store.
     """
     return other.detach() if assign else self.detach().copy_(other)
 
@@ -183,15 +140,8 @@ def _by_python(target: Tensor, word: str, function: Function, *sources: Tensor) 
 def as_subclass(self: Tensor, cls: object) -> Tensor:
     """The same memory and history as a tensor of a subclass.
 
-    Parameters
-    ----------
-    cls : type
-        The subclass of Tensor.
-
-    Returns
-    -------
-    Tensor
-        A tensor of that class.
+    cls (type): The subclass of Tensor.
+    -> Tensor: A tensor of that class.
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError("cls must be a type that inherits from Tensor")
@@ -214,10 +164,7 @@ register("_make_subclass", function=False, module=__name__)(staticmethod(_make_s
 def get_device(self: Tensor) -> int:
     """-1: tensors are in the CPU's memory.
 
-    Returns
-    -------
-    int
-        -1.
+    -> int: -1.
 
     >>> torch.get_device(torch.ones(2))
     -1
@@ -229,15 +176,8 @@ def get_device(self: Tensor) -> int:
 def sum_to_size(input: Value, *size: Sizes) -> Value:
     """The sum over the dimensions that broadcasting would add or stretch.
 
-    Parameters
-    ----------
-    *size : int or sequence of ints
-        The shape, which has to broadcast to that of this tensor.
-
-    Returns
-    -------
-    Tensor
-        The sums.
+    *size: The shape, which has to broadcast to that of this tensor.
+    -> Tensor: The sums.
     """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     extra = input.ndim - len(shape)
@@ -260,19 +200,10 @@ def sum_to_size(input: Value, *size: Sizes) -> Value:
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """Rows of the powers of each element, the highest first.
 
-    Parameters
-    ----------
-    x : Tensor
-        A vector.
-    N : int, optional
-        The number of columns; the length of `x` unless given.
-    increasing : bool, default False
-        Whether the lowest power comes first.
-
-    Returns
-    -------
-    Tensor
-        A matrix (len(x), N).
+    x: A vector.
+    N: The number of columns; the length of `x` unless given.
+    increasing: Whether the lowest power comes first.
+    -> Tensor: A matrix (len(x), N).
 
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
@@ -291,21 +222,11 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
 def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: Any = 1) -> Any:
     """Central differences along each dimension, or those of `dim`.
 
-    spacing: the distance of neighbours, one for each dimension, or where they lie.
-
-    Parameters
-    ----------
-    spacing : number, sequence of numbers or sequence of Tensors, default 1
-        The distance of neighbours, one for all or one a dimension, or the coordinates along each.
-    dim : int or sequence of ints, optional
-        The dimensions; all unless given.
-    edge_order : int, default 1
-        The order of the differences at the edges: 1 or 2.
-
-    Returns
-    -------
-    tuple of Tensors
-        The differences, a tensor for each dimension.
+    spacing (number, sequence of numbers or sequence of Tensors): The distance of
+        neighbours, one for all or one a dimension, or the coordinates along each.
+    dim: The dimensions; all unless given.
+    edge_order (int): The order of the differences at the edges: 1 or 2.
+    -> tuple of Tensors: The differences, a tensor for each dimension.
 
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
@@ -328,10 +249,7 @@ def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: An
 def i0(input: Value) -> Value:
     """The modified Bessel function of the first kind, of order 0.
 
-    Returns
-    -------
-    Tensor
-        A value for each element, in the shape of `input`.
+    -> Tensor: A value for each element, in the shape of `input`.
 
     >>> torch.i0(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
@@ -344,17 +262,9 @@ def i0(input: Value) -> Value:
 def unravel_index(indices: Tensor, shape: Sizes) -> tuple[Tensor, ...]:
     """The coordinates of flat positions in an array of a shape.
 
-    Parameters
-    ----------
-    indices : Tensor
-        Whole numbers: positions in the flat array.
-    shape : int or sequence of ints
-        The shape of the array.
-
-    Returns
-    -------
-    tuple of Tensors
-        The coordinates, a tensor for each dimension.
+    indices: Whole numbers: positions in the flat array.
+    shape: The shape of the array.
+    -> tuple of Tensors: The coordinates, a tensor for each dimension.
 
     >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
     (tensor([1, 1]), tensor([0, 2]))

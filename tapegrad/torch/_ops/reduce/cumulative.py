@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._docstrings.sections import told
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.reduce.sums import counted
@@ -23,8 +23,8 @@ def _declare_running(word: str, function: Function, noun: str) -> None:
         f"The {noun} of the elements so far along a dimension.",
         f"{word}(torch.tensor([1.0, 2.0, 4.0]), 0)",
         f"tensor({'[1., 3., 7.]' if noun == 'sum' else '[1., 2., 8.]'})",
-        parameters="dim : int\n    The dimension, counted from either end.",
-        returns=f"Tensor\n    The {noun}s, in the shape of `input`; int64 of whole numbers.",
+        "dim (int): The dimension, counted from either end.",
+        f"-> Tensor: The {noun}s, in the shape of `input`; int64 of whole numbers.",
     )
     operation(f"{word.capitalize()}Backward0", name=word, inplace=True, planned=True)(compute)
 
@@ -37,24 +37,14 @@ _declare_running("cumprod", np.cumprod, "product")
 def logcumsumexp(input: Value, dim: Dim) -> Value:
     """`log(cumsum(exp(x)))` along a dimension, without overflow.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension, counted from either end.
-
-    Returns
-    -------
-    Tensor
-        The logarithms, in the shape of `input`.
+    dim (int): The dimension, counted from either end.
+    -> Tensor: The logarithms, in the shape of `input`.
 
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0, 0.0]), 0)
     tensor([0.0000, 0.6931, 1.0986])
     """
     array, axis = along_one(input, dim)
-    if array.dtype.kind not in "fc":
-        raise NotImplementedError(
-            f"\"logcumsumexp_out_cpu\" not implemented for '{word_of(input.dtype)}'"
-        )
+    require_kind(array.dtype, "logcumsumexp_out_cpu", "fc")
     if not array.shape[axis]:
         return array
     return shaped(np.logaddexp.accumulate(array, axis), input.shape)
@@ -66,19 +56,10 @@ def diff(
 ) -> Value:
     """Differences of neighbours along a dimension, n times.
 
-    Parameters
-    ----------
-    n : int, default 1
-        How many times.
-    prepend : Tensor, optional
-        What is put before along the dimension.
-    append : Tensor, optional
-        What is put behind along the dimension.
-
-    Returns
-    -------
-    Tensor
-        The differences; of bools whether the neighbours differ.
+    n: How many times.
+    prepend: What is put before along the dimension.
+    append: What is put behind along the dimension.
+    -> Tensor: The differences; of bools whether the neighbours differ.
 
     >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
@@ -133,15 +114,8 @@ def _areas(y: Value, x: Value, dx: Number, dim: int) -> tuple[Value, int]:
 def trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) -> Value:
     """The integral of samples along a dimension by the trapezoidal rule.
 
-    Parameters
-    ----------
-    x : Tensor, optional
-        The positions of the samples; `dx` apart unless given.
-
-    Returns
-    -------
-    Tensor
-        The integrals, without the dimension.
+    x: The positions of the samples; `dx` apart unless given.
+    -> Tensor: The integrals, without the dimension.
 
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
@@ -154,15 +128,8 @@ def trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) ->
 def cumulative_trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) -> Value:
     """The integral so far of samples along a dimension by the trapezoidal rule.
 
-    Parameters
-    ----------
-    x : Tensor, optional
-        The positions of the samples; `dx` apart unless given.
-
-    Returns
-    -------
-    Tensor
-        The integrals, one less along the dimension.
+    x: The positions of the samples; `dx` apart unless given.
+    -> Tensor: The integrals, one less along the dimension.
 
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])

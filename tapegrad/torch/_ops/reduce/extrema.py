@@ -15,7 +15,7 @@ from tapegrad._core.values import getitem, untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._docstrings.sections import told
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import REAL, require_kind
 from tapegrad.torch._ops.declare import OPERATIONS, operation, register
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.index.checks import sparse_grid
@@ -56,15 +56,9 @@ def require_elements(array: Value, dim: Dim, word: str) -> None:
             raise IndexError(f"{word}(): Expected reduction dim {axis} to have non-zero size.")
 
 
-def require_ordered(array: Value, word: str) -> None:
-    """Raise NotImplementedError for complex numbers, which have no order."""
-    if array.dtype.kind == "c":
-        raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
-
-
 def _declare_extreme(word: str, reduce: Function) -> None:
     def compute(input: Value, dim: Dim = (), keepdim: bool = False) -> Value:
-        require_ordered(input, word)
+        require_kind(input.dtype, f"{word}_cpu", REAL)
         whole = isinstance(dim, (tuple, list)) and not dim
         require_elements(input, None if whole else dim, word)
         return reduce(input, axis=axes_of(dim, input.ndim), keepdims=keepdim)
@@ -73,8 +67,7 @@ def _declare_extreme(word: str, reduce: Function) -> None:
         f"The {_WORDS[word]} element; elements that tie share the gradient.",
         f"{word}({_MATRIX}, 1)",
         f"tensor({'[5., 4.]' if word == 'amax' else '[1., 2.]'})",
-        parameters="dim : int or sequence of ints, default ()\n"
-        "    The dimensions that are reduced; all if empty.",
+        "dim: The dimensions that are reduced; all if empty.",
     )
     operation(f"{word.capitalize()}Backward0", name=word, planned=True)(compute)
 
@@ -89,22 +82,15 @@ _declare_extreme("amin", np.min)
 def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple (min, max).
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension that is reduced; all unless given.
-
-    Returns
-    -------
-    named tuple
-        The smallest elements `min`, and the largest `max`.
+    dim (int): The dimension that is reduced; all unless given.
+    -> named tuple: The smallest elements `min`, and the largest `max`.
 
     >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0]))
     torch.return_types.aminmax(
     min=tensor(1.),
     max=tensor(3.))
     """
-    require_ordered(input, "aminmax")
+    require_kind(input.dtype, "aminmax_cpu", REAL)
     require_elements(input, dim, "aminmax")
     axis = axes_of(dim, input.ndim)
     return aminmax_type(
@@ -127,12 +113,12 @@ def _declare_extremum(word: str, reduce: Function, locate: Function) -> None:
     label = word.capitalize()
 
     def whole(input: Value) -> Value:
-        require_ordered(input, word)
+        require_kind(input.dtype, f"{word}_cpu", REAL)
         require_elements(input, None, word)
         return reduce(input)
 
     def along(input: Value, dim: Dim, keepdim: bool = False) -> Any:
-        require_ordered(input, word)
+        require_kind(input.dtype, f"{word}_cpu", REAL)
         require_elements(input, dim, word)
         array, axis = along_one(input, dim)
         places = locate(untraced(array), axis)
@@ -162,11 +148,11 @@ def _declare_extremum(word: str, reduce: Function, locate: Function) -> None:
         f"The {largest} element of all, or along a dimension; or elementwise, of two tensors.",
         f"{word}({_MATRIX}, 1).values",
         f"tensor({'[5., 4.]' if word == 'max' else '[1., 2.]'})",
-        parameters="input : Tensor\n    The tensor.\n"
-        "dim : int or Tensor, optional\n"
-        "    The dimension that is reduced; or the other tensor, whose shape broadcasts.\n"
-        "**words : object\n    `other` by its name, `out`, and NumPy's words.",
-        returns=f"Tensor or named tuple\n    The {largest} element; with `dim` the elements "
+        "input (Tensor): The tensor.",
+        "dim (int or Tensor): The dimension that is reduced; or the other tensor, whose "
+        "shape broadcasts.",
+        "**words: `other` by its name, `out`, and NumPy's words.",
+        f"-> Tensor or named tuple: The {largest} element; with `dim` the elements "
         "`values` and their positions `indices`.",
     )
     choose.__name__ = choose.__qualname__ = word
@@ -201,9 +187,8 @@ def _declare_place(word: str, locate: Function) -> None:
         f"Where the {_WORDS['a' + word[3:]]} element is, the first of those that tie.",
         f"{word}({_MATRIX}, 1)",
         f"tensor({'[1, 0]' if word == 'argmax' else '[0, 1]'})",
-        parameters="dim : int, optional\n"
-        "    The dimension that is reduced; the flat tensor unless given.",
-        returns="Tensor\n    Positions (int64), without the dimension that is reduced.",
+        "dim (int): The dimension that is reduced; the flat tensor unless given.",
+        "-> Tensor: Positions (int64), without the dimension that is reduced.",
     )
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
@@ -218,7 +203,7 @@ _declare_place("argmin", np.argmin)
 def _declare_running(word: str, ufunc: np.ufunc) -> None:
     def compute(input: Value, dim: Dim) -> Any:
         array, axis = along_one(input, dim)
-        require_ordered(array, word)
+        require_kind(array.dtype, f"{word}_cpu", REAL)
         x = untraced(array)
         if not x.shape[axis]:
             return pair(word, array, np.zeros(x.shape, np.int64))
@@ -235,8 +220,8 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
         f"The {_WORDS[word[3:]]} element so far, and where it is.",
         f"{word}(torch.tensor([2.0, 1.0, 3.0]), 0).values",
         f"tensor({'[2., 2., 3.]' if word == 'cummax' else '[2., 1., 1.]'})",
-        parameters="dim : int\n    The dimension, counted from either end.",
-        returns="named tuple\n    The elements `values`, and their positions `indices`, in the "
+        "dim (int): The dimension, counted from either end.",
+        "-> named tuple: The elements `values`, and their positions `indices`, in the "
         "shape of `input`.",
     )
     label = f"{word.capitalize()}Backward0"

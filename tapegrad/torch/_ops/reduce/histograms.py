@@ -14,7 +14,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dims import wrapped
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.reduce.statistics import _unique
 from tapegrad.torch._rules.declare import general
@@ -45,8 +45,7 @@ def _edges(column: Value, bins: Any, bounds: Any) -> Value:
 
 def _counted(word: str, columns: Value, edges: list[Value], weight: Value, density: bool) -> Value:
     x = untraced(columns)
-    if x.dtype.kind != "f":
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{word_of(x.dtype)}'")
+    require_kind(x.dtype, "histogramdd", "f")
     weights = None if weight is None else untraced(weight).reshape(-1)
     finite = np.all(np.isfinite(x), -1)
     kept = None if weights is None else weights[finite]
@@ -76,21 +75,12 @@ def histogram(
 
     It has no derivative.
 
-    Parameters
-    ----------
-    input : Tensor
-        Floating numbers, of any shape.
-    bins : int or Tensor
-        The number of bins, or their edges in ascending order.
-    range : sequence of floats, optional
-        The outermost edges; the least and the greatest element unless given.
-    weight : Tensor, optional
-        The weight of each element, in the shape of `input`.
-
-    Returns
-    -------
-    named tuple
-        The counts or sums `hist` (n,), and the edges `bin_edges` (n + 1,).
+    input: Floating numbers, of any shape.
+    bins (int or Tensor): The number of bins, or their edges in ascending order.
+    range (sequence of floats): The outermost edges; the least and the greatest element
+        unless given.
+    weight: The weight of each element, in the shape of `input`.
+    -> named tuple: The counts or sums `hist` (n,), and the edges `bin_edges` (n + 1,).
 
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2)
     torch.return_types.histogram(
@@ -114,21 +104,14 @@ def histogramdd(
 ) -> Any:
     """Counts of points, with coordinates along the last dimension, in boxes; and the edges.
 
-    Parameters
-    ----------
-    input : Tensor
-        Points (..., d), of a floating dtype.
-    bins : int, sequence of ints or sequence of Tensors
-        The number of bins, one for all or one a coordinate; or their edges.
-    range : sequence of floats, optional
-        The outermost edges of each coordinate, one after the other.
-    weight : Tensor, optional
-        The weight of each point.
-
-    Returns
-    -------
-    named tuple
-        The counts or sums `hist`, and the edges `bin_edges`, a tensor for each coordinate.
+    input: Points (..., d), of a floating dtype.
+    bins (int, sequence of ints or sequence of Tensors): The number of bins, one for all or one a
+        coordinate; or their edges.
+    range (sequence of floats): The outermost edges of each coordinate, one after the
+        other.
+    weight: The weight of each point.
+    -> named tuple: The counts or sums `hist`, and the edges `bin_edges`, a tensor for each
+        coordinate.
 
     >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
@@ -142,8 +125,7 @@ def histogramdd(
             "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
     bounds = [None] * count if range is None else list(zip(range[::2], range[1::2], strict=True))
-    if x.dtype.kind != "f":
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{word_of(x.dtype)}'")
+    require_kind(x.dtype, "histogramdd", "f")
     edges = [_edges(x[:, k], sides[k], bounds[k]) for k in np.arange(count).tolist()]
     return return_types.histogramdd(_counted("histogramdd", x, edges, weight, density), (*edges,))
 
@@ -167,29 +149,15 @@ def segment_reduce(
 ) -> Value:
     """Consecutive segments along an axis reduced: "sum", "mean", "max", "min" or "prod".
 
-    Parameters
-    ----------
-    data : Tensor
-        The elements, of a floating dtype.
-    reduce : str
-        How a segment becomes one element.
-    lengths : Tensor, optional
-        How long the segments are; several dimensions are the leading ones of `data`.
-    indices : Tensor, optional
-        Not supported, as in PyTorch.
-    offsets : Tensor, optional
-        Where the segments begin, and the last one ends.
-    axis : int, default 0
-        The axis.
-    unsafe : bool, default False
-        Whether the lengths are not checked.
-    initial : float, optional
-        What each reduction begins with; what an empty segment gives.
-
-    Returns
-    -------
-    Tensor
-        The reductions, one a segment along the axis.
+    data: The elements, of a floating dtype.
+    reduce: How a segment becomes one element.
+    lengths: How long the segments are; several dimensions are the leading ones of `data`.
+    indices: Not supported, as in PyTorch.
+    offsets: Where the segments begin, and the last one ends.
+    axis: The axis.
+    unsafe: Whether the lengths are not checked.
+    initial: What each reduction begins with; what an empty segment gives.
+    -> Tensor: The reductions, one a segment along the axis.
 
     >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
     tensor([3., 3.])
@@ -258,6 +226,12 @@ def _reduced(rows: Value, reduce: str, start: int, end: int, initial: float | No
 _NONE = np.zeros(0, np.int64)
 
 
+def _or_nothing(found: tuple[Value, ...], *asked: bool) -> tuple[Value, ...]:
+    """The first of what was found, and of the rest nothing for what is not asked for."""
+    rest = zip(found[1:], asked, strict=True)
+    return found[0], *(part if wanted else _NONE.copy() for part, wanted in rest)
+
+
 @operation("UniqueBackward0", method=False, name="_unique")
 def _older(input: Value, sorted: bool = True, return_inverse: bool = False) -> Any:
     """The distinct elements, and where each element is among them; else nothing."""
@@ -270,12 +244,7 @@ def _old(
     input: Value, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
     """The distinct elements, their places and their counts; nothing for what is not asked for."""
-    values, inverse, counts = _unique(input, sorted, True, True)
-    return (
-        values,
-        inverse if return_inverse else _NONE.copy(),
-        counts if return_counts else _NONE.copy(),
-    )
+    return _or_nothing(_unique(input, sorted, True, True), return_inverse, return_counts)
 
 
 @operation("UniqueDimBackward0", method=False)
@@ -288,34 +257,18 @@ def unique_dim(
 ) -> Any:
     """The distinct slices along a dimension, their places and their counts.
 
-    Returns
-    -------
-    tuple of Tensors
-        The slices, the positions in them, and the counts.
+    -> tuple of Tensors: The slices, the positions in them, and the counts.
     """
-    values, inverse, counts = _unique(input, sorted, True, True, dim)
-    return (
-        values,
-        inverse if return_inverse else _NONE.copy(),
-        counts if return_counts else _NONE.copy(),
-    )
+    return _or_nothing(_unique(input, sorted, True, True, dim), return_inverse, return_counts)
 
 
 @operation("NonzeroStaticBackward0")
 def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     """The coordinates of the first `size` elements that are not 0, then rows of `fill_value`.
 
-    Parameters
-    ----------
-    size : int
-        The number of rows.
-    fill_value : int, default -1
-        What stands in rows that no element has.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers (size, input.ndim).
+    size: The number of rows.
+    fill_value: What stands in rows that no element has.
+    -> Tensor: Whole numbers (size, input.ndim).
 
     >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
     tensor([[ 1],
@@ -348,15 +301,8 @@ def _frexp(x: Value) -> Any:
 def frexp(input: Value) -> Any:
     """Mantissas from 0.5 to before 1, and exponents of 2.
 
-    Parameters
-    ----------
-    input : Tensor
-        Floating numbers, of any shape.
-
-    Returns
-    -------
-    named tuple
-        The mantissas `mantissa`, and the exponents `exponent` (int32).
+    input: Floating numbers, of any shape.
+    -> named tuple: The mantissas `mantissa`, and the exponents `exponent` (int32).
 
     >>> torch.frexp(torch.tensor([6.0, 0.5]))
     torch.return_types.frexp(

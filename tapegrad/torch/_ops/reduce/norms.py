@@ -15,7 +15,7 @@ from tapegrad.torch._dims import axes_of
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import cast
-from tapegrad.torch._ops.linalg.matrix_checks import (
+from tapegrad.torch._ops.linalg.checks import (
     require_inexact,
     require_matrices,
     require_two_dimensions,
@@ -47,18 +47,10 @@ def vector_norm(
 ) -> Value:
     """The norm of all elements, or along dimensions: (sum of abs(x)**ord) ** (1/ord).
 
-    Parameters
-    ----------
-    x : Tensor
-        The elements, of a floating or complex dtype.
-    ord : number, default 2
-        The order; inf and -inf give the largest and smallest absolute value, 0 counts what is not
+    x: The elements, of a floating or complex dtype.
+    ord: The order; inf and -inf give the largest and smallest absolute value, 0 counts what is not
         zero.
-
-    Returns
-    -------
-    Tensor
-        The norms, real, without the dimensions that are reduced.
+    -> Tensor: The norms, real, without the dimensions that are reduced.
 
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]), 1)
     tensor(7.)
@@ -93,14 +85,10 @@ def matrix_norm(
 ) -> Value:
     """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices, of a floating or complex dtype.
-    ord : number or str, default 'fro'
-        The norm: of all elements, of singular values, of sums of columns or rows.
-    dim : sequence of ints, default (-2, -1)
-        The two dimensions of the matrices.
+    A: Matrices, of a floating or complex dtype.
+    ord (number or str): The norm: of all elements, of singular values, of sums of
+        columns or rows.
+    dim (sequence of ints): The two dimensions of the matrices.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
@@ -139,12 +127,9 @@ def norm(
 ) -> Value:
     """The norm of matrices where ord is given for two dimensions, else of vectors.
 
-    Parameters
-    ----------
-    A : Tensor
-        The elements, of a floating or complex dtype.
-    ord : number or str, optional
-        The order; the root of the sum of squares of all elements unless given.
+    A: The elements, of a floating or complex dtype.
+    ord (number or str): The order; the root of the sum of squares of all elements unless
+        given.
 
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
@@ -156,15 +141,8 @@ def norm(
 def cond(A: Value, p: Number = None) -> Value:
     """The condition number: a norm of a matrix times that of its inverse.
 
-    Parameters
-    ----------
-    p : number or str, optional
-        The order of the norm, as of `matrix_norm`; 2 unless given.
-
-    Returns
-    -------
-    Tensor
-        A number for each matrix.
+    p (number or str): The order of the norm, as of `matrix_norm`; 2 unless given.
+    -> Tensor: A number for each matrix.
 
     >>> torch.linalg.cond(torch.diag(torch.tensor([1.0, 4.0])))
     tensor(4.)
@@ -180,28 +158,18 @@ def matrix_rank(
 ) -> Value:
     """How many singular values are above max(atol, rtol times the largest).
 
-    Parameters
-    ----------
-    A : Tensor
-        Matrices (..., n, m).
-    tol : float or Tensor, optional
-        The older name of `atol`.
-    atol : float or Tensor, optional
-        The absolute threshold; 0 unless given.
-    rtol : float or Tensor, optional
-        The relative threshold; without `atol` max(n, m) times the machine epsilon unless given.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers (...).
+    A: Matrices (..., n, m).
+    tol (float or Tensor): The older name of `atol`.
+    atol (float or Tensor): The absolute threshold; 0 unless given.
+    rtol (float or Tensor): The relative threshold; without `atol` max(n, m) times the
+        machine epsilon unless given.
+    -> Tensor: Whole numbers (...).
 
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
     require_two_dimensions(
-        A,
-        "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
+        A, "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
     )
     require_matrices("linalg.matrix_rank", A)
     value, atol = untraced(A), untraced(tol if atol is None else atol)

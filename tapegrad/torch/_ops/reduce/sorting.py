@@ -85,15 +85,8 @@ def _label_of_sort(input: TensorLike, *rest: Any, **words: Any) -> str:
 def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """The elements in order along a dimension, and where they were: (values, indices).
 
-    Parameters
-    ----------
-    stable : bool, optional
-        Whether equal elements keep their order; they always do.
-
-    Returns
-    -------
-    named tuple
-        The elements `values`, and their positions `indices`, in the shape of `input`.
+    -> named tuple: The elements `values`, and their positions `indices`, in the shape of
+        `input`.
 
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]))
     torch.return_types.sort(
@@ -116,10 +109,7 @@ def _sort(input: Tensor, *args: Any, **words: Any) -> Any:
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Where the elements in order along a dimension are.
 
-    Returns
-    -------
-    Tensor
-        Positions (int64), in the shape of `input`.
+    -> Tensor: Positions (int64), in the shape of `input`.
 
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
@@ -131,10 +121,7 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
 def msort(input: Value) -> Any:
     """The elements in order along the first dimension.
 
-    Returns
-    -------
-    Tensor
-        The elements, in the shape of `input`.
+    -> Tensor: The elements, in the shape of `input`.
 
     >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
@@ -146,17 +133,10 @@ def msort(input: Value) -> Any:
 def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) elements along a dimension in order, and where they are.
 
-    Parameters
-    ----------
-    k : int
-        How many.
-    largest : bool, default True
-        Whether the largest are meant, else the smallest.
-
-    Returns
-    -------
-    named tuple
-        The elements `values`, and their positions `indices`, with k along the dimension.
+    k: How many.
+    largest: Whether the largest are meant, else the smallest.
+    -> named tuple: The elements `values`, and their positions `indices`, with k along the
+        dimension.
 
     >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2)
     torch.return_types.topk(
@@ -205,23 +185,12 @@ def searchsorted(
 ) -> Value:
     """Where values would have to be put into a sorted sequence, row by row.
 
-    Parameters
-    ----------
-    sorted_sequence : Tensor
-        The sequences (..., n), each in ascending order along the last dimension.
-    input : Tensor or number
-        The values (..., m).
-    right : bool, default False
-        Whether a value goes behind those that equal it.
-    side : str, optional
-        "left" or "right", another word for `right`.
-    sorter : Tensor, optional
-        Positions that bring each sequence into ascending order.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers, in the shape of `input`.
+    sorted_sequence: The sequences (..., n), each in ascending order along the last dimension.
+    input (Tensor or number): The values (..., m).
+    right: Whether a value goes behind those that equal it.
+    side: "left" or "right", another word for `right`.
+    sorter: Positions that bring each sequence into ascending order.
+    -> Tensor: Whole numbers, in the shape of `input`.
 
     >>> torch.searchsorted(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([2.0, 5.0]))
     tensor([1, 2])
@@ -248,17 +217,9 @@ def bucketize(
 ) -> Value:
     """The number of the bucket between sorted boundaries in which each value is.
 
-    Parameters
-    ----------
-    input : Tensor or number
-        The values.
-    boundaries : Tensor
-        The boundaries, in ascending order.
-
-    Returns
-    -------
-    Tensor
-        Whole numbers, in the shape of `input`.
+    input (Tensor or number): The values.
+    boundaries: The boundaries, in ascending order.
+    -> Tensor: Whole numbers, in the shape of `input`.
 
     >>> torch.bucketize(torch.tensor([0.5, 2.0, 9.0]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([0, 1, 3])

@@ -16,7 +16,7 @@ from tapegrad._core.values import is_ndarray, untraced
 from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
 from tapegrad.torch._dims import along_one, wrapped
 from tapegrad.torch._docstrings.sections import told
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._ops.fast import short_reading
@@ -63,10 +63,7 @@ def _declare_median(word: str, skip_nan: bool) -> None:
         return f"{label}Backward{0 if dim is None else 1}"
 
     def compute(input: Value, dim: Dim = None, keepdim: bool = False) -> Any:
-        if input.dtype.kind in "bc":
-            raise NotImplementedError(
-                f"\"{word}_cpu\" not implemented for '{word_of(input.dtype)}'"
-            )
+        require_kind(input.dtype, f"{word}_cpu", "fuiV")
         if dim is None:
             if input.dtype.kind == "f":
                 return of_everything(input)
@@ -83,9 +80,9 @@ def _declare_median(word: str, skip_nan: bool) -> None:
         f"The median{which}, of two middle ones the lower.",
         f"{word}(torch.tensor([3.0, torch.nan, 2.0]))",
         f"tensor({'2.' if skip_nan else 'nan'})",
-        parameters="dim : int, optional\n    The dimension that is reduced; all unless given.",
-        returns="Tensor or named tuple\n"
-        "    The median; with `dim` the elements `values` and their positions `indices`.",
+        "dim (int): The dimension that is reduced; all unless given.",
+        "-> Tensor or named tuple: The median; with `dim` the elements `values` and their "
+        "positions `indices`.",
     )
     general = operation(name_of, name=word)(compute)
     register(replaces=general)(short_reading(general, f"{label}Backward1", 0, None))
@@ -99,15 +96,8 @@ _declare_median("nanmedian", skip_nan=True)
 def kthvalue(input: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along a dimension, and where it is.
 
-    Parameters
-    ----------
-    k : int
-        The rank, counted from 1.
-
-    Returns
-    -------
-    named tuple
-        The elements `values`, and their positions `indices`.
+    k: The rank, counted from 1.
+    -> named tuple: The elements `values`, and their positions `indices`.
 
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2)
     torch.return_types.kthvalue(
@@ -129,10 +119,7 @@ register(replaces=kthvalue)(short_reading(kthvalue, "KthvalueBackward0", 1))
 def mode(input: Value, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, the smallest of such, and its last place.
 
-    Returns
-    -------
-    named tuple
-        The elements `values`, and their positions `indices`.
+    -> named tuple: The elements `values`, and their positions `indices`.
 
     >>> torch.mode(torch.tensor([1, 2, 2, 3]))
     torch.return_types.mode(
@@ -247,12 +234,11 @@ def _declare_quantile(word: str, skip_nan: bool) -> None:
         f"Those of {which} whose rank is q * (n - 1), interpolated; q from 0 to 1.",
         f"{word}(torch.tensor([1.0, 2.0, 4.0, torch.nan]), 0.5)",
         f"tensor({'2.' if skip_nan else 'nan'})",
-        parameters="q : float or Tensor\n    One rank, or a vector of them.\n"
-        "dim : int, optional\n"
-        "    The dimension that is reduced; the flat tensor unless given.\n"
-        "interpolation : str, default 'linear'\n"
-        '    Between two elements: "linear", "lower", "higher", "midpoint" or "nearest".',
-        returns="Tensor\n    The elements; of a vector `q` along a first dimension.",
+        "q (float or Tensor): One rank, or a vector of them.",
+        "dim (int): The dimension that is reduced; the flat tensor unless given.",
+        'interpolation: Between two elements: "linear", "lower", "higher", "midpoint" or '
+        '"nearest".',
+        "-> Tensor: The elements; of a vector `q` along a first dimension.",
     )
     operation("SqueezeBackward4", name=word)(compute)
 
@@ -268,21 +254,11 @@ _declare_quantile("nanquantile", skip_nan=True)
 def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:
     """Counts in bins of equal width from min to max; where these are equal, of the data.
 
-    Parameters
-    ----------
-    input : Tensor
-        Real numbers, of any shape.
-    bins : int, default 100
-        The number of bins.
-    min : float, default 0
-        The lower end.
-    max : float, default 0
-        The upper end.
-
-    Returns
-    -------
-    Tensor
-        The counts (bins,), in the dtype of `input`.
+    input: Real numbers, of any shape.
+    bins: The number of bins.
+    min (float): The lower end.
+    max (float): The upper end.
+    -> Tensor: The counts (bins,), in the dtype of `input`.
 
     >>> torch.histc(torch.tensor([1.0, 2.0, 2.5, 4.0]), 3)
     tensor([1., 2., 1.])
@@ -305,19 +281,10 @@ def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Valu
 def bincount(input: Value, weights: Value = None, minlength: int = 0) -> Value:
     """How often each number from 0 on occurs, or the sum of its weights.
 
-    Parameters
-    ----------
-    input : Tensor
-        A vector of whole numbers, none negative.
-    weights : Tensor, optional
-        The weight of each number.
-    minlength : int, default 0
-        The least length of the result.
-
-    Returns
-    -------
-    Tensor
-        A vector: int64, or with weights in their dtype or float64.
+    input: A vector of whole numbers, none negative.
+    weights: The weight of each number.
+    minlength: The least length of the result.
+    -> Tensor: A vector: int64, or with weights in their dtype or float64.
 
     >>> torch.bincount(torch.tensor([0, 2, 2]))
     tensor([1, 0, 2])
@@ -340,15 +307,9 @@ def _unique(
 ) -> Value:
     """The distinct elements in order, or slices along `dim`; their places; their counts.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension whose slices are compared; the flat tensor unless given.
-
-    Returns
-    -------
-    Tensor or tuple of Tensors
-        The elements; then the positions in them, and the counts, where asked for.
+    dim (int): The dimension whose slices are compared; the flat tensor unless given.
+    -> Tensor or tuple of Tensors: The elements; then the positions in them, and the counts,
+        where asked for.
 
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
@@ -356,12 +317,7 @@ def _unique(
     axis = None if dim is None else wrapped(dim, input.ndim)
     x = untraced(input)
     _, first, inverse, counts = np.unique(
-        x,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-        axis=axis,
-        equal_nan=False,
+        x, return_index=True, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     flat = np.reshape(input, -1) if axis is None else input
     values = np.take(flat, first, axis=0 if axis is None else axis)
@@ -385,15 +341,9 @@ def _unique_consecutive(
 ) -> Value:
     """The elements, or slices along `dim`, that differ from the one before.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension whose slices are compared; the flat tensor unless given.
-
-    Returns
-    -------
-    Tensor or tuple of Tensors
-        The elements; then the positions in them, and the counts, where asked for.
+    dim (int): The dimension whose slices are compared; the flat tensor unless given.
+    -> Tensor or tuple of Tensors: The elements; then the positions in them, and the counts,
+        where asked for.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
@@ -428,21 +378,11 @@ def cov(
 ) -> Value:
     """The covariances of variables in rows over observations in columns.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix (variables, observations), or a vector of observations.
-    correction : int, default 1
-        What the divisor is less than the number of observations.
-    fweights : Tensor, optional
-        How often each observation counts: whole numbers.
-    aweights : Tensor, optional
-        The weight of each observation: not negative.
-
-    Returns
-    -------
-    Tensor
-        (variables, variables), of a vector one number.
+    input: A matrix (variables, observations), or a vector of observations.
+    correction: What the divisor is less than the number of observations.
+    fweights: How often each observation counts: whole numbers.
+    aweights: The weight of each observation: not negative.
+    -> Tensor: (variables, variables), of a vector one number.
 
     >>> torch.cov(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
     tensor([[ 1., -1.],
@@ -461,15 +401,8 @@ def cov(
 def corrcoef(input: Value) -> Value:
     """The correlation coefficients of variables in rows over observations in columns.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix (variables, observations), or a vector of observations.
-
-    Returns
-    -------
-    Tensor
-        (variables, variables), of a vector one number.
+    input: A matrix (variables, observations), or a vector of observations.
+    -> Tensor: (variables, variables), of a vector one number.
 
     >>> torch.corrcoef(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
     tensor([[ 1., -1.],

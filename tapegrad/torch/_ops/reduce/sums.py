@@ -95,10 +95,7 @@ def _count(array: Value, axis: Axis) -> int:
 def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The mean of all elements, or along dimensions.
 
-    Raises
-    ------
-    RuntimeError
-        For whole numbers and bools, unless a dtype is given.
+    RuntimeError: For whole numbers and bools, unless a dtype is given.
 
     >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
     tensor([2., 3.])
@@ -131,10 +128,7 @@ def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
 def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The product of all elements, or along a dimension.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The dimension that is reduced; all unless given.
+    dim (int): The dimension that is reduced; all unless given.
 
     >>> torch.prod(torch.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
@@ -216,7 +210,7 @@ def _declare_spread(word: str, label: str, root: bool) -> None:
         f"`{word}` and the mean, as a tuple.",
         f"{word}_mean{_ONE_TO_FIVE}",
         f"(tensor({result}), tensor(3.))",
-        returns=f"tuple of Tensors\n    The {what}s and the means.",
+        f"-> tuple of Tensors: The {what}s and the means.",
     )
     operation(f"{label}Backward0", name=word, planned=True)(compute)
     operation(f"{label}MeanBackward0", name=f"{word}_mean", method=False)(compute_both)
@@ -243,10 +237,7 @@ def _exact_axes(dim: Dim, ndim: int) -> Axis:
 def _all(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """Whether all elements are true, of everything or along dimensions.
 
-    Returns
-    -------
-    Tensor
-        Truth values (uint8 for uint8), without the dimensions that are reduced.
+    -> Tensor: Truth values (uint8 for uint8), without the dimensions that are reduced.
 
     >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
@@ -259,10 +250,7 @@ def _all(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
 def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """Whether any element is true, of everything or along dimensions.
 
-    Returns
-    -------
-    Tensor
-        Truth values (uint8 for uint8), without the dimensions that are reduced.
+    -> Tensor: Truth values (uint8 for uint8), without the dimensions that are reduced.
 
     >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
@@ -275,10 +263,7 @@ def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
 def count_nonzero(input: Value, dim: Dim = None) -> Value:
     """How many elements are not zero.
 
-    Returns
-    -------
-    Tensor
-        Whole numbers (int64), without the dimensions that are reduced.
+    -> Tensor: Whole numbers (int64), without the dimensions that are reduced.
 
     >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), 1)
     tensor([1, 2])
@@ -383,10 +368,7 @@ def norm(
 ) -> Value:
     """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values.
 
-    Parameters
-    ----------
-    p : number or str, default 'fro'
-        The order: a number, "fro" (as 2) or "nuc".
+    p (number or str): The order: a number, "fro" (as 2) or "nuc".
 
     >>> torch.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
@@ -407,15 +389,8 @@ def norm(
 def dist(input: Value, other: Value, p: Number = 2) -> Value:
     """The p-norm of a difference.
 
-    Parameters
-    ----------
-    other : Tensor or number
-        What is subtracted; the shapes broadcast.
-
-    Returns
-    -------
-    Tensor
-        One number.
+    other (Tensor or number): What is subtracted; the shapes broadcast.
+    -> Tensor: One number.
 
     >>> torch.dist(torch.tensor([0.0, 0.0]), torch.tensor([3.0, 4.0]))
     tensor(5.)
@@ -428,19 +403,10 @@ def dist(input: Value, other: Value, p: Number = 2) -> Value:
 def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm.
 
-    Parameters
-    ----------
-    p : float
-        The order of the norm, greater than 0.
-    dim : int
-        The dimension whose slices are looked at.
-    maxnorm : float
-        The largest norm that a slice may have.
-
-    Returns
-    -------
-    Tensor
-        A tensor in the shape of `input`.
+    p: The order of the norm, greater than 0.
+    dim: The dimension whose slices are looked at.
+    maxnorm: The largest norm that a slice may have.
+    -> Tensor: A tensor in the shape of `input`.
 
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],
@@ -488,10 +454,7 @@ def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
 def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
     """`log(sum(exp(x)))` along dimensions, without overflow.
 
-    Parameters
-    ----------
-    dim : int or sequence of ints
-        The dimensions that are reduced.
+    dim: The dimensions that are reduced.
 
     >>> torch.logsumexp(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor(3.4076)

@@ -16,19 +16,10 @@ from tapegrad.torch._tensor.tensor import Tensor
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Any:
     """The norms along all dimensions but `dim`, which stay as 1; of everything where it is -1.
 
-    Parameters
-    ----------
-    v : Tensor
-        The tensor.
-    pow : float, default 2
-        The order of the norm.
-    dim : int, default 0
-        The dimension that stays; -1 for none.
-
-    Returns
-    -------
-    Tensor
-        The norms.
+    v: The tensor.
+    pow: The order of the norm.
+    dim: The dimension that stays; -1 for none.
+    -> Tensor: The norms.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],

@@ -16,7 +16,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.create.creation import creation, shape_of
-from tapegrad.torch._ops.declare import OPERATIONS, deliver, operation, register
+from tapegrad.torch._ops.declare import OPERATIONS, by_tensor, deliver, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.shape.reshape import reform
 from tapegrad.torch._ops.shape.slices import as_strided, strided_path
@@ -40,24 +40,11 @@ _VIEWS = {
 _COPY = """\
 A copy of what `{view}` returns a view of.
 
-Parameters
-----------
-input : Tensor
-    The tensor.
-*args : object
-    The arguments of `{view}` after the first.
-out : Tensor or tuple of Tensors, optional
-    Where the result is written; it must not require grad.
-**words : object
-    Arguments of `{view}` by name.
+*args: The arguments of `{view}` after the first.
+out (Tensor or tuple of Tensors): Where the result is written; it must not require grad.
+**words: Arguments of `{view}` by name.
+-> Tensor or tuple of Tensors: Memory of its own.
 
-Returns
--------
-Tensor or tuple of Tensors
-    Memory of its own.
-
-Examples
---------
 >>> torch.{word}({example}
 """
 _MATRIX = "torch.tensor([[1, 2], [3, 4]])"
@@ -92,9 +79,9 @@ def _declare_copy(word: str, view: str) -> None:
             else (OPERATIONS[view](input, *args, **words))
         )
         if isinstance(taken, (tuple, list)):
-            made: Any = tuple(_named(part, view) for part in taken)
+            made: Any = tuple(_named(part) for part in taken)
         else:
-            made = _named(taken, view)
+            made = _named(taken)
         return made if out is None else deliver(out, made)
 
     call.__name__ = call.__qualname__ = word
@@ -102,11 +89,15 @@ def _declare_copy(word: str, view: str) -> None:
     register(word, method=False)(call)
 
 
-def _named(view: Tensor, word: str) -> Tensor:
+def _named(view: Tensor) -> Tensor:
     """A copy of a view, whose node has the name of the view's."""
-    made = view.clone()
-    if made.node is not None and view.grad_fn is not None:
-        made.node.__class__ = node_class(f"{type(view.grad_fn).__name__}_copy")
+    return _relabelled(view.clone(), f"{type(view.grad_fn).__name__}_copy")
+
+
+def _relabelled(made: Tensor, label: str) -> Tensor:
+    """A tensor with another name of its node, if it has one."""
+    if made.node is not None:
+        made.node.__class__ = node_class(label)
     return made
 
 
@@ -121,10 +112,7 @@ def alias_copy(input: Tensor) -> Tensor:
     >>> torch.alias_copy(torch.tensor([1, 2]))
     tensor([1, 2])
     """
-    made = input.clone()
-    if made.node is not None:
-        made.node.__class__ = node_class("AliasBackward0_copy")
-    return made
+    return _relabelled(input.clone(), "AliasBackward0_copy")
 
 
 @register(method=False)
@@ -133,43 +121,29 @@ def slice_copy(
 ) -> Tensor:
     """A copy of the elements from start to before end along a dimension.
 
-    Parameters
-    ----------
-    start : int, optional
-        The first position; the first of all unless given.
-    end : int, optional
-        Where to stop, not included; after the last position unless given.
+    start: The first position; the first of all unless given.
+    end: Where to stop, not included; after the last position unless given.
 
     >>> torch.slice_copy(torch.arange(6), 0, 1, 5, 2)
     tensor([1, 3])
     """
     lead = (slice(None),) * (dim % input.ndim)
-    return _named(input[(*lead, slice(start, end, step))], "slice")
+    return _named(input[(*lead, slice(start, end, step))])
 
 
 @register()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of what `narrow` returns a view of.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension, counted from either end.
-    start : int
-        The first position.
-
-    Returns
-    -------
-    Tensor
-        A copy.
+    dim: The dimension, counted from either end.
+    start: The first position.
+    -> Tensor: A copy.
 
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
-    made: Tensor = OPERATIONS["narrow"](input, dim, start, length).clone()
-    if made.node is not None:
-        made.node.__class__ = node_class("NarrowCopyBackward0")
-    return made
+    part = OPERATIONS["narrow"](input, dim, start, length)
+    return _relabelled(part.clone(), "NarrowCopyBackward0")
 
 
 # --- Memory by strides --------------------------------------------------------------------------
@@ -181,10 +155,7 @@ def as_strided_(
 ) -> Tensor:
     """Give this tensor other sizes, strides and offset over its memory.
 
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    -> Tensor: This tensor itself.
 
     >>> torch.arange(6).as_strided_((2, 2), (3, 1))
     tensor([[0, 1],
@@ -202,10 +173,7 @@ def as_strided_scatter(
 ) -> Tensor:
     """A copy of the tensor, in which `src` is written to what `as_strided` would show.
 
-    Parameters
-    ----------
-    src : Tensor
-        What is written, of the shape `size`.
+    src: What is written, of the shape `size`.
 
     >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
@@ -218,21 +186,16 @@ def as_strided_scatter(
             f", slice size = {list(shown.shape)}"
         )
     shown.copy_(src)
-    if made.node is not None:
-        made.node.__class__ = node_class("AsStridedScatterBackward0")
-    return made
+    return _relabelled(made, "AsStridedScatterBackward0")
 
 
 @creation
 def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] | None) -> Value:
     """An empty tensor whose dimensions lie in memory in the order of `physical_layout`.
 
-    Parameters
-    ----------
-    size : sequence of ints
-        The shape.
-    physical_layout : sequence of ints
-        The dimensions in the order in which they lie in memory, the outermost first.
+    size (sequence of ints): The shape.
+    physical_layout (sequence of ints): The dimensions in the order in which they lie in memory,
+        the outermost first.
 
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
@@ -254,14 +217,9 @@ def new_empty_strided(
 ) -> Tensor:
     """`empty_strided` with this tensor's dtype.
 
-    Parameters
-    ----------
-    size : sequence of ints
-        The shape.
-    dtype : dtype, optional
-        The dtype; that of this tensor unless given.
-    **options : object
-        As of `zeros`: device, layout, pin_memory, requires_grad.
+    size (sequence of ints): The shape.
+    dtype: The dtype; that of this tensor unless given.
+    **options: As of `zeros`: device, layout, pin_memory, requires_grad.
     """
     made: Tensor = OPERATIONS["empty_strided"](
         size, stride, dtype=self.dtype if dtype is None else dtype, **options
@@ -274,16 +232,10 @@ def _range(
 ) -> Value:
     """Numbers from start to end, both included: an older form of `arange`.
 
-    Parameters
-    ----------
-    start : number, default 0
-        The first number.
-    end : number, optional
-        The last number, included if a step reaches it.
-    step : number, default 1
-        The distance of neighbours.
+    start: The first number.
+    end: The last number, included if a step reaches it.
+    step: The distance of neighbours.
 
-    >>> import tapegrad.torch as torch
     >>> torch.range(0, 2, 0.5)
     tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000])
     """
@@ -309,14 +261,11 @@ def _filled(x: Value, value: Value) -> Value:
     return np.full(np.shape(x), value, x.dtype)
 
 
-@operation(lambda input, value: f"FillBackward{int(isinstance(value, Tensor))}", method=False)
+@operation(by_tensor("Fill", 1, "value"), method=False)
 def fill(input: Value, value: Value) -> Value:
     """A tensor of the same shape and dtype with one value.
 
-    Parameters
-    ----------
-    value : Tensor or number
-        The number, or a tensor of no dimensions.
+    value (Tensor or number): The number, or a tensor of no dimensions.
 
     >>> torch.fill(torch.zeros(2), 3.0)
     tensor([3., 3.])
@@ -341,23 +290,12 @@ def slice_inverse(
 ) -> Tensor:
     """The tensor of which `input` is a slice: `src`.
 
-    Parameters
-    ----------
-    input : Tensor
-        The slice, of which nothing but the shape is looked at.
-    src : Tensor
-        The tensor that it is a slice of.
-    start : int, optional
-        Where the slice begins.
-    end : int, optional
-        Where it stops.
-    step : int, default 1
-        Its steps.
-
-    Returns
-    -------
-    Tensor
-        A view of `src`.
+    input: The slice, of which nothing but the shape is looked at.
+    src: The tensor that it is a slice of.
+    start: Where the slice begins.
+    end: Where it stops.
+    step: Its steps.
+    -> Tensor: A view of `src`.
 
     >>> torch.slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2)
     tensor([0, 1, 2, 3])
@@ -368,20 +306,9 @@ def slice_inverse(
 _RESIZED = """\
 The tensor in another shape of as many elements.
 
-Parameters
-----------
-*sizes : object
-    {}
-
-Returns
--------
-Tensor
-    A view where memory allows it, else a copy.
-
-Raises
-------
-RuntimeError
-    If the number of elements differs.
+*sizes: {}
+-> Tensor: A view where memory allows it, else a copy.
+RuntimeError: If the number of elements differs.
 """
 
 

@@ -44,12 +44,8 @@ def _check_parts(first: Value, second: Value) -> None:
 def complex(real: Value, imag: Value) -> Value:  # noqa: A001
     """A complex tensor of a real and an imaginary part.
 
-    Parameters
-    ----------
-    real : Tensor
-        The real parts, of a floating dtype.
-    imag : Tensor
-        The imaginary parts, of the same dtype; the shapes broadcast.
+    real: The real parts, of a floating dtype.
+    imag: The imaginary parts, of the same dtype; the shapes broadcast.
 
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
@@ -62,12 +58,8 @@ def complex(real: Value, imag: Value) -> Value:  # noqa: A001
 def polar(abs: Value, angle: Value) -> Value:
     """A complex tensor of absolute values and angles.
 
-    Parameters
-    ----------
-    abs : Tensor
-        The absolute values, of a floating dtype.
-    angle : Tensor
-        The angles in radians, of the same dtype; the shapes broadcast.
+    abs: The absolute values, of a floating dtype.
+    angle: The angles in radians, of the same dtype; the shapes broadcast.
 
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
@@ -92,8 +84,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     """Tensors that each vary along a dimension of their own, all of one shape.
 
     *tensors: Vectors, or single elements.
-    indexing: "ij", which is meant unless given, or "xy" for the first two dimensions in the other
-        order.
+    indexing: "ij", which is meant unless given, or "xy": the first two dimensions swapped.
     -> tuple of Tensors: Views, one for each vector.
 
     >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
@@ -105,7 +96,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     if indexing is None:
         warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
-            "argument.",
+            "argument."
         )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(
@@ -140,15 +131,8 @@ def _all_pairs(*arrays: Value) -> Value:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each tensor, one way a row.
 
-    Parameters
-    ----------
-    *tensors : Tensor
-        Vectors.
-
-    Returns
-    -------
-    Tensor
-        (count, number of tensors), of a single vector itself.
+    *tensors: Vectors.
+    -> Tensor: (count, number of tensors), of a single vector itself.
 
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[1, 3],
@@ -169,19 +153,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Value:
     """All ways to choose `r` elements of a tensor of one dimension, one way a row.
 
-    Parameters
-    ----------
-    input : Tensor
-        A vector.
-    r : int, default 2
-        How many are chosen.
-    with_replacement : bool, default False
-        Whether an element may be chosen again.
-
-    Returns
-    -------
-    Tensor
-        (count, r).
+    input: A vector.
+    r: How many are chosen.
+    with_replacement: Whether an element may be chosen again.
+    -> Tensor: (count, r).
 
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Value
+from tapegrad._core.types import Value, Values
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import by_name, wrapped
+from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import operation, register
@@ -23,12 +24,12 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Dim, Sizes
 
 
-def _like(arrays: Sequence[Value]) -> list[Value]:
+def _like(arrays: Values) -> list[Value]:
     target = result_of(arrays)
     return [cast(array, target) for array in arrays]
 
 
-def _require_list(arrays: Sequence[Value], word: str) -> Sequence[Value]:
+def _require_list(arrays: Values, word: str) -> Sequence[Value]:
     if not isinstance(arrays, (tuple, list)):
         raise TypeError(
             f"{word}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
@@ -36,14 +37,14 @@ def _require_list(arrays: Sequence[Value], word: str) -> Sequence[Value]:
     return arrays
 
 
-def _require_some(arrays: Sequence[Value], word: str) -> Sequence[Value]:
+def _require_some(arrays: Values, word: str) -> Sequence[Value]:
     """A list of tensors; TypeError for anything else, RuntimeError for an empty one."""
     if not _require_list(arrays, word):
         raise RuntimeError(f"{word} expects a non-empty TensorList")
     return arrays
 
 
-def _joined(arrays: Sequence[Value], dim: int) -> Value:
+def _joined(arrays: Values, dim: int) -> Value:
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     parts = _like(arrays)
@@ -75,15 +76,9 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors joined along one of their dimensions.
 
-    Parameters
-    ----------
-    tensors : sequence of Tensors
-        The tensors, which differ in size along `dim` at most; their dtypes are promoted to one.
-
-    Raises
-    ------
-    RuntimeError
-        If other sizes differ.
+    tensors: The tensors, which differ in size along `dim` at most; their dtypes are promoted to
+        one.
+    RuntimeError: If other sizes differ.
 
     >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])])
     tensor([1., 2., 3.])
@@ -95,15 +90,8 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
 def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors of one shape joined along a new dimension.
 
-    Parameters
-    ----------
-    dim : int, default 0
-        The place of the new dimension, counted from either end of the result.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes differ.
+    dim: The place of the new dimension, counted from either end of the result.
+    RuntimeError: If the shapes differ.
 
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
@@ -195,15 +183,8 @@ def column_stack(tensors: Sequence[Value]) -> Value:
 def _block_diag(*tensors: Value) -> Value:
     """Matrices along the diagonal of a matrix that is zero elsewhere.
 
-    Parameters
-    ----------
-    *tensors : Tensor
-        Matrices; vectors are rows, single elements matrices of one.
-
-    Returns
-    -------
-    Tensor
-        The matrix.
+    *tensors: Matrices; vectors are rows, single elements matrices of one.
+    -> Tensor: The matrix.
 
     >>> torch.block_diag(torch.ones(1, 2), torch.tensor([[5.0]]))
     tensor([[1., 1., 0.],
@@ -242,71 +223,33 @@ def _padded(tensor: Tensor, count: int) -> Tensor:
     return view_of(made, Index((..., None)), label) if count == 3 else made
 
 
-def _pad_all(tensors: tuple[Tensor, ...], count: int) -> Tensor | tuple[Tensor, ...]:
-    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-        return _padded(tensors[0], count)
-    given = tensors[0] if len(tensors) == 1 else tensors
-    return tuple(_padded(tensor, count) for tensor in given)
+def _declare_at_least(count: int, what: str, example: str, result: str) -> None:
+    def call(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return _padded(tensors[0], count)
+        given = tensors[0] if len(tensors) == 1 else tensors
+        return tuple(_padded(tensor, count) for tensor in given)
+
+    call.__name__ = call.__qualname__ = f"atleast_{count}d"
+    call.__doc__ = told(
+        f"Views with at least {what}.",
+        f"atleast_{count}d({example}",
+        result,
+        "*tensors: One tensor or several, also as one sequence.",
+        "-> Tensor or tuple of Tensors: A view for each.",
+    )
+    register(method=False)(call)
 
 
-@register(method=False)
-def atleast_1d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """Views with at least one dimension.
-
-    Parameters
-    ----------
-    *tensors : Tensor
-        One tensor or several, also as one sequence.
-
-    Returns
-    -------
-    Tensor or tuple of Tensors
-        A view for each.
-
-    >>> torch.atleast_1d(torch.tensor(1.0))
-    tensor([1.])
-    """
-    return _pad_all(tensors, 1)
-
-
-@register(method=False)
-def atleast_2d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """Views with at least two dimensions, new ones in front.
-
-    Parameters
-    ----------
-    *tensors : Tensor
-        One tensor or several, also as one sequence.
-
-    Returns
-    -------
-    Tensor or tuple of Tensors
-        A view for each.
-
-    >>> torch.atleast_2d(torch.tensor([1.0, 2.0]))
-    tensor([[1., 2.]])
-    """
-    return _pad_all(tensors, 2)
-
-
-@register(method=False)
-def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """Views with at least three dimensions: a vector lies along the middle one.
-
-    Parameters
-    ----------
-    *tensors : Tensor
-        One tensor or several, also as one sequence.
-
-    Returns
-    -------
-    Tensor or tuple of Tensors
-        A view for each.
-
-    >>> torch.atleast_3d(torch.tensor([1.0, 2.0])).shape
-    torch.Size([1, 2, 1])
-    """
-    return _pad_all(tensors, 3)
+_VECTOR = "torch.tensor([1.0, 2.0]))"
+_declare_at_least(1, "one dimension", "torch.tensor(1.0))", "tensor([1.])")
+_declare_at_least(2, "two dimensions, new ones in front", _VECTOR, "tensor([[1., 2.]])")
+_declare_at_least(
+    3,
+    "three dimensions: a vector lies along the middle one",
+    f"{_VECTOR}.shape",
+    "torch.Size([1, 2, 1])",
+)
 
 
 # --- Repetition ---------------------------------------------------------------------------------
@@ -316,15 +259,7 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 def repeat(self: Value, *repeats: Sizes) -> Value:
     """The tensor so many times along each dimension.
 
-    Parameters
-    ----------
-    *repeats : int or sequence of ints
-        The counts, for at least as many dimensions as there are.
-
-    Returns
-    -------
-    Tensor
-        A new tensor.
+    *repeats: The counts, for at least as many dimensions as there are.
     """
     counts = sizes_of(repeats)
     if len(counts) < self.ndim:
@@ -350,17 +285,8 @@ def _repeat_method(self: Tensor, *repeats: Sizes, **words: Any) -> Tensor:
 def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
     """The tensor so many times along each dimension; fewer counts are those of the last ones.
 
-    Parameters
-    ----------
-    *dims : int or sequence of ints
-        The counts.
-    **words : object
-        `dims` by its name.
-
-    Returns
-    -------
-    Tensor
-        A new tensor.
+    *dims: The counts.
+    **words: `dims` by its name.
 
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
@@ -401,19 +327,10 @@ def repeat_interleave(
 
     With one tensor of counts alone: the position of each, so many times.
 
-    Parameters
-    ----------
-    repeats : int or Tensor, optional
-        How many times, for all or for each.
-    dim : int, optional
-        The dimension, counted from either end; the flat tensor unless given.
-    output_size : int, optional
-        The size that comes out along `dim`, if it is known.
-
-    Raises
-    ------
-    RuntimeError
-        If another size comes out, or a count is negative.
+    repeats (int or Tensor): How many times, for all or for each.
+    dim: The dimension, counted from either end; the flat tensor unless given.
+    output_size: The size that comes out along `dim`, if it is known.
+    RuntimeError: If another size comes out, or a count is negative.
 
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -445,11 +362,6 @@ def _of_size(made: Value, dim: int, size: int | None) -> Value:
 def flip(input: Value, *dims: Dim) -> Value:
     """The elements in reverse order along these dimensions.
 
-    Parameters
-    ----------
-    *dims : int or sequence of ints
-        The dimensions, counted from either end.
-
     >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (0, 1))
     tensor([[4, 3],
             [2, 1]])
@@ -474,10 +386,7 @@ def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
 def fliplr(input: Value) -> Value:
     """The columns in reverse order.
 
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least two dimensions.
+    input: A tensor of at least two dimensions.
 
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -492,10 +401,7 @@ def fliplr(input: Value) -> Value:
 def flipud(input: Value) -> Value:
     """The rows in reverse order.
 
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least one dimension.
+    input: A tensor of at least one dimension.
 
     >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
@@ -510,12 +416,8 @@ def flipud(input: Value) -> Value:
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     """The elements shifted along dimensions; those beyond one end come back at the other.
 
-    Parameters
-    ----------
-    shifts : int or sequence of ints
-        How far, one for each of `dims`.
-    dims : int or sequence of ints, optional
-        The dimensions; the flat tensor unless given.
+    shifts: How far, one for each of `dims`.
+    dims: The dimensions; the flat tensor unless given.
 
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
@@ -538,12 +440,8 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
 def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
     """A rotation by k * 90 degrees in the plane of two dims, from the first to the second.
 
-    Parameters
-    ----------
-    k : int, default 1
-        How many quarters of a turn.
-    dims : sequence of ints, default (0, 1)
-        The two dimensions of the plane.
+    k: How many quarters of a turn.
+    dims (sequence of ints): The two dimensions of the plane.
 
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -575,10 +473,7 @@ def _triangle(array: Value, diagonal: int, word: str) -> Value:
 def tril(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros above a diagonal.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
+    input: Matrices (..., n, m).
 
     >>> torch.tril(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 0],
@@ -591,10 +486,7 @@ def tril(input: Value, diagonal: int = 0) -> Value:
 def triu(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros below a diagonal.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
+    input: Matrices (..., n, m).
 
     >>> torch.triu(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 2],
@@ -625,12 +517,8 @@ def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Matrices whose diagonals are the last dimension, zero elsewhere.
 
-    Parameters
-    ----------
-    dim1 : int, default -2
-        The first dimension of the matrices, in the result.
-    dim2 : int, default -1
-        The second one.
+    dim1: The first dimension of the matrices, in the result.
+    dim2: The second one.
 
     >>> torch.diag_embed(torch.tensor([1, 2]))
     tensor([[1, 0],
@@ -647,20 +535,9 @@ def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 def diag(input: Value, diagonal: int = 0) -> Value:
     """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix or a vector.
-
-    Returns
-    -------
-    Tensor
-        A vector of a matrix, a matrix of a vector.
-
-    Raises
-    ------
-    RuntimeError
-        For another number of dimensions.
+    input: A matrix or a vector.
+    -> Tensor: A vector of a matrix, a matrix of a vector.
+    RuntimeError: For another number of dimensions.
 
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],

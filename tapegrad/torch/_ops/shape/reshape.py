@@ -22,6 +22,7 @@ from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import OPERATIONS, finish, register
+from tapegrad.torch._ops.making import node_for
 from tapegrad.torch._ops.view_paths import (
     ALL,
     Expand,
@@ -30,7 +31,6 @@ from tapegrad.torch._ops.view_paths import (
     Permute,
     Reshape,
     label_of,
-    node_for,
     view_of,
     whole,
 )
@@ -129,22 +129,10 @@ def _in_copy(copy: Tensor, *shape: int) -> Plan:
 def view(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     """The same memory in another shape, or read as another dtype; never a copy.
 
-    Parameters
-    ----------
-    *size : int, sequence of ints or dtype
-        The shape, of which one size may be -1; or a dtype.
-    **words : object
-        `size` or `dtype` by its name.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of this tensor.
-
-    Raises
-    ------
-    RuntimeError
-        If memory does not allow it: `reshape` copies then.
+    *size (int, sequence of ints or dtype): The shape, of which one size may be -1; or a dtype.
+    **words: `size` or `dtype` by its name.
+    -> Tensor: A view: it shares the memory of this tensor.
+    RuntimeError: If memory does not allow it: `reshape` copies then.
 
     >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
     >>> x.view(2, -1).shape
@@ -199,15 +187,8 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.view(other.size())`.
 
-    Parameters
-    ----------
-    other : Tensor
-        The tensor whose shape is meant.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of this tensor.
+    other: The tensor whose shape is meant.
+    -> Tensor: A view: it shares the memory of this tensor.
     """
     return view(self, other._value.shape)
 
@@ -219,22 +200,10 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
 
     RuntimeError where the number of elements differs.
 
-    Parameters
-    ----------
-    *shape : int or sequence of ints
-        The new sizes, one of which may be -1: what remains.
-    **words : object
-        `shape` by its name.
-
-    Returns
-    -------
-    Tensor
-        A view where memory allows it, else a copy.
-
-    Raises
-    ------
-    RuntimeError
-        If the number of elements differs.
+    *shape: The new sizes, one of which may be -1: what remains.
+    **words: `shape` by its name.
+    -> Tensor: A view where memory allows it, else a copy.
+    RuntimeError: If the number of elements differs.
 
     >>> torch.reshape(torch.arange(4), (2, -1))
     tensor([[0, 1],
@@ -248,15 +217,8 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.size())`.
 
-    Parameters
-    ----------
-    other : Tensor
-        The tensor whose shape is meant.
-
-    Returns
-    -------
-    Tensor
-        A view where memory allows it, else a copy.
+    other: The tensor whose shape is meant.
+    -> Tensor: A view where memory allows it, else a copy.
     """
     return reshape(self, other._value.shape)
 
@@ -266,17 +228,9 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
     """The dimensions from start_dim to end_dim merged into one.
 
-    Parameters
-    ----------
-    start_dim : int, default 0
-        The first of the dimensions that are merged.
-    end_dim : int, default -1
-        The last of them, included.
-
-    Returns
-    -------
-    Tensor
-        A view where memory allows it, else a copy.
+    start_dim: The first of the dimensions that are merged.
+    end_dim: The last of them, included.
+    -> Tensor: A view where memory allows it, else a copy.
 
     >>> torch.flatten(torch.zeros(2, 3, 4), 1).shape
     torch.Size([2, 12])
@@ -298,17 +252,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
 def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
     """One dimension split into several, of which one size may be -1.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension that is split.
-    sizes : sequence of ints
-        What it is split into, one of which may be -1: what remains.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    dim: The dimension that is split.
+    sizes (sequence of ints): What it is split into, one of which may be -1: what remains.
 
     >>> torch.unflatten(torch.zeros(6, 2), 0, (2, -1)).shape
     torch.Size([2, 3, 2])
@@ -332,10 +277,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
 def ravel(input: Tensor) -> Plan:
     """The tensor as one dimension.
 
-    Returns
-    -------
-    Tensor
-        A view where memory allows it, else a copy.
+    -> Tensor: A view where memory allows it, else a copy.
 
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -348,15 +290,7 @@ def ravel(input: Tensor) -> Plan:
 def squeeze(input: Tensor, dim: Dim = None) -> Plan:
     """The tensor without dimensions of size 1: all of them, or those named if they are.
 
-    Parameters
-    ----------
-    dim : int or sequence of ints, optional
-        The dimensions that go, if their size is 1; all of size 1 unless given.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    dim: The dimensions that go, if their size is 1; all of size 1 unless given.
 
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
@@ -379,15 +313,7 @@ def _squeeze_path(input: Tensor, dim: Dim) -> tuple[Reshape, type[Node]]:
 def unsqueeze(input: Tensor, dim: int) -> Plan:
     """The tensor with a new dimension of size 1, which becomes dimension `dim`.
 
-    Parameters
-    ----------
-    dim : int
-        The place of the new dimension, counted from either end of the result.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    dim: The place of the new dimension, counted from either end of the result.
 
     >>> torch.unsqueeze(torch.zeros(2, 3), 1).shape
     torch.Size([2, 1, 3])
@@ -408,15 +334,7 @@ def _unsqueeze_path(input: Tensor, dim: int) -> Index:
 def transpose(input: Tensor, dim0: int, dim1: int) -> Plan:
     """The tensor with two dimensions swapped.
 
-    Parameters
-    ----------
-    dim1 : int
-        The other one.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    dim1: The other one.
 
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -438,10 +356,7 @@ def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Permute:
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """NumPy's word for transpose.
 
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    -> Tensor: A view: it shares the memory of `input`.
 
     >>> torch.swapaxes(torch.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -453,15 +368,8 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Another word for transpose.
 
-    Parameters
-    ----------
-    dim1 : int
-        The other one.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    dim1: The other one.
+    -> Tensor: A view: it shares the memory of `input`.
 
     >>> torch.swapdims(torch.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -474,20 +382,8 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def t(input: Tensor) -> Plan:
     """A matrix transposed; a vector or a single element as it is.
 
-    Parameters
-    ----------
-    input : Tensor
-        A matrix, a vector or a single element.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are more than two dimensions.
+    input: A matrix, a vector or a single element.
+    RuntimeError: If there are more than two dimensions.
 
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -504,17 +400,8 @@ def t(input: Tensor) -> Plan:
 def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
     """The dimensions in another order.
 
-    Parameters
-    ----------
-    *dims : int or sequence of ints
-        The dimensions in their new order, each once.
-    **words : object
-        `dims` by its name.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    *dims: The dimensions in their new order, each once.
+    **words: `dims` by its name.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
@@ -540,17 +427,8 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
 def movedim(input: Tensor, source: Dim, destination: Dim) -> Plan:
     """Dimensions moved to other places; the others keep their order.
 
-    Parameters
-    ----------
-    source : int or sequence of ints
-        The dimensions that are moved.
-    destination : int or sequence of ints
-        Where they go to, one for each.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    source: The dimensions that are moved.
+    destination: Where they go to, one for each.
 
     >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
@@ -591,7 +469,7 @@ def _reversed(self: Tensor) -> Tensor:
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
             "deprecated. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
-            "tensor.",
+            "tensor."
         )
         return view_of(self, Permute(range(ndim)[::-1]), PERMUTE)
     return _reversed_matrix(self)
@@ -608,7 +486,7 @@ def _matrix_transposed(self: Tensor) -> Tensor:
 def _of_no_dimensions(self: Tensor, word: str) -> Tensor:
     warn(
         f"Tensor.{word} is deprecated on 0-D tensors. This function is the identity in these "
-        "cases.",
+        "cases."
     )
     return self
 
@@ -626,15 +504,8 @@ def _require_matrices(self: Tensor, word: str) -> None:
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped, of the conjugate.
 
-    Parameters
-    ----------
-    input : Tensor
-        Matrices (..., n, m).
-
-    Returns
-    -------
-    Tensor
-        Matrices (..., m, n): a view, if `input` is real.
+    input: Matrices (..., n, m).
+    -> Tensor: Matrices (..., m, n): a view, if `input` is real.
 
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2j]]))
     tensor([[1.-1.j],
@@ -714,17 +585,9 @@ def _expanding(input: Tensor, given: Sequence[int]) -> tuple[Path, type[Node]]:
 def expand(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size.
 
-    Parameters
-    ----------
-    *size : int or sequence of ints
-        The shape; -1 keeps a size.
-    **words : object
-        `size` by its name.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of this tensor.
+    *size: The shape; -1 keeps a size.
+    **words: `size` by its name.
+    -> Tensor: A view: it shares the memory of this tensor.
     """
     words.pop("implicit", None)
     return _expanding(self, sizes_of(by_name("expand", "size", size, words)))
@@ -734,15 +597,8 @@ def expand(self: Tensor, *size: Sizes, **words: Any) -> Plan:
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.size())`.
 
-    Parameters
-    ----------
-    other : Tensor
-        The tensor whose shape is meant.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of this tensor.
+    other: The tensor whose shape is meant.
+    -> Tensor: A view: it shares the memory of this tensor.
     """
     return expand(self, other._value.shape)
 
@@ -751,17 +607,9 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
     """`input.expand(size)`.
 
-    Parameters
-    ----------
-    *size : int or sequence of ints
-        The shape to broadcast to.
-    **words : object
-        `size` by its name.
-
-    Returns
-    -------
-    Tensor
-        A view, in which elements repeat.
+    *size: The shape to broadcast to.
+    **words: `size` by its name.
+    -> Tensor: A view, in which elements repeat.
 
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -774,20 +622,8 @@ def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of tensors in the shape that they have together.
 
-    Parameters
-    ----------
-    *tensors : Tensor
-        The tensors.
-
-    Returns
-    -------
-    tuple of Tensors
-        Views of them, of one shape.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes do not broadcast.
+    -> tuple of Tensors: Views of them, of one shape.
+    RuntimeError: If the shapes do not broadcast.
 
     >>> x, y = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
     >>> x.shape
@@ -802,20 +638,9 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: Sizes) -> Size:
     """The shape that tensors of these shapes have together.
 
-    Parameters
-    ----------
-    *shapes : tuple of ints
-        The shapes.
-
-    Returns
-    -------
-    Size
-        The common shape.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes do not broadcast.
+    *shapes (tuple of ints): The shapes.
+    -> Size: The common shape.
+    RuntimeError: If the shapes do not broadcast.
 
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
@@ -875,15 +700,7 @@ def reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """`unsqueeze` of this tensor itself.
 
-    Parameters
-    ----------
-    dim : int
-        The place of the new dimension.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    dim: The place of the new dimension.
     """
     path = _unsqueeze_path(self, dim)
     return reform(self, path, Reshape(self._value.shape), "UnsqueezeBackward1")
@@ -893,15 +710,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
     """`squeeze` of this tensor itself.
 
-    Parameters
-    ----------
-    dim : int or sequence of ints, optional
-        The dimensions that go, if their size is 1; all of size 1 unless given.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    dim: The dimensions that go, if their size is 1; all of size 1 unless given.
     """
     path, label = _squeeze_path(self, dim)
     number = int(label.__name__[-1]) + 3
@@ -912,15 +721,7 @@ def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` of this tensor itself.
 
-    Parameters
-    ----------
-    dim1 : int
-        The other one.
-
-    Returns
-    -------
-    Tensor
-        This tensor itself.
+    dim1: The other one.
     """
     path = _transpose_path(self, dim0, dim1)
     return reform(self, path, path, "TransposeBackward1")

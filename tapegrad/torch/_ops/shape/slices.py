@@ -49,20 +49,8 @@ SLICE = label_of("Slice")
 def select(input: Tensor, dim: int, index: int) -> Plan:
     """The part at one index of a dimension; the result lacks that dimension.
 
-    Parameters
-    ----------
-    index : int
-        The position, counted from either end.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
-
-    Raises
-    ------
-    IndexError
-        If there is no such position.
+    index: The position, counted from either end.
+    IndexError: If there is no such position.
 
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
@@ -84,24 +72,9 @@ def select(input: Tensor, dim: int, index: int) -> Plan:
 def narrow(input: Tensor, dim: int, start: Number, length: int) -> Plan:
     """The part of a dimension from index `start` to before `start + length`.
 
-    Parameters
-    ----------
-    dim : int
-        The dimension, counted from either end.
-    start : int or Tensor
-        The first position; a tensor of one whole number will do.
-    length : int
-        How many positions.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If the part reaches beyond the dimension.
+    dim: The dimension, counted from either end.
+    start (int or Tensor): The first position; a tensor of one whole number will do.
+    RuntimeError: If the part reaches beyond the dimension.
 
     >>> torch.narrow(torch.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
@@ -135,15 +108,7 @@ def part_along(place: int, start: int, end: int) -> Index:
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Plan:
     """The diagonal of two dimensions, as the last dimension of the result.
 
-    Parameters
-    ----------
-    dim1 : int, default 0
-        The first of the two dimensions.
-
-    Returns
-    -------
-    Tensor
-        A view, whose last dimension is the diagonal.
+    -> Tensor: A view, whose last dimension is the diagonal.
 
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -159,19 +124,10 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Pl
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of a dimension, `step` apart, along a new last one.
 
-    Parameters
-    ----------
-    dimension : int
-        The dimension, counted from either end.
-    size : int
-        How long a window is.
-    step : int
-        How far from one window to the next.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of this tensor.
+    dimension: The dimension, counted from either end.
+    size: How long a window is.
+    step: How far from one window to the next.
+    -> Tensor: A view: it shares the memory of this tensor.
     """
     shape = self._value.shape
     place = wrapped(dimension, len(shape))
@@ -209,17 +165,10 @@ def as_strided(
 
     storage_offset: counted from the start of the memory; that of the tensor unless given.
 
-    Parameters
-    ----------
-    size : sequence of ints
-        The shape of the result.
-    storage_offset : int, optional
-        Where it begins, counted from the start of the memory; that of `input` unless given.
-
-    Returns
-    -------
-    Tensor
-        A view: it shares the memory of `input`.
+    size (sequence of ints): The shape of the result.
+    storage_offset: Where it begins, counted from the start of the memory; that of `input` unless
+        given.
+    -> Tensor: A view: it shares the memory of `input`.
 
     >>> torch.as_strided(torch.arange(6), (2, 2), (3, 1))
     tensor([[0, 1],
@@ -266,10 +215,7 @@ def strided_path(
 def _real(self: Tensor) -> Tensor:
     """The real parts, in the same memory; a real tensor itself.
 
-    Returns
-    -------
-    Tensor
-        A view of real numbers; the tensor itself if it is real.
+    -> Tensor: A view of real numbers; the tensor itself if it is real.
 
     >>> torch.real(torch.tensor([1 + 2j, 3 - 1j]))
     tensor([1., 3.])
@@ -280,15 +226,8 @@ def _real(self: Tensor) -> Tensor:
 def _imaginary(self: Tensor) -> Tensor:
     """The imaginary parts, in the same memory.
 
-    Returns
-    -------
-    Tensor
-        A view of real numbers.
-
-    Raises
-    ------
-    RuntimeError
-        If the tensor is real.
+    -> Tensor: A view of real numbers.
+    RuntimeError: If the tensor is real.
 
     >>> torch.imag(torch.tensor([1 + 2j, 3 - 1j]))
     tensor([ 2., -1.])
@@ -316,20 +255,9 @@ register("imag", function=False)(property(_imaginary, _set_imaginary))
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, along a new last dimension.
 
-    Parameters
-    ----------
-    input : Tensor
-        Complex numbers (...).
-
-    Returns
-    -------
-    Tensor
-        A view (..., 2) of real numbers.
-
-    Raises
-    ------
-    RuntimeError
-        If the tensor is real.
+    input: Complex numbers (...).
+    -> Tensor: A view (..., 2) of real numbers.
+    RuntimeError: If the tensor is real.
 
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
@@ -343,20 +271,9 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers along the last dimension as complex ones.
 
-    Parameters
-    ----------
-    input : Tensor
-        Real numbers (..., 2) of a floating dtype.
-
-    Returns
-    -------
-    Tensor
-        A view (...) of complex numbers.
-
-    Raises
-    ------
-    RuntimeError
-        If the last dimension is not 2, or does not lie in order in memory.
+    input: Real numbers (..., 2) of a floating dtype.
+    -> Tensor: A view (...) of complex numbers.
+    RuntimeError: If the last dimension is not 2, or does not lie in order in memory.
 
     >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
@@ -388,10 +305,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 def unbind(input: Tensor, dim: int = 0) -> Cut:
     """The parts at each index of a dimension; they lack that dimension.
 
-    Returns
-    -------
-    tuple of Tensors
-        Views, one for each position.
+    -> tuple of Tensors: Views, one for each position.
 
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -418,12 +332,9 @@ def _cut(place: int, ends: Sequence[int], label: type[Node]) -> Cut:
 def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension: of one size, the last maybe smaller, or of these sizes.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The tensor.
-    split_size_or_sections : int or sequence of ints
-        The size of the parts, or the sizes, which sum to that of the dimension.
+    tensor: The tensor.
+    split_size_or_sections: The size of the parts, or the sizes, which sum to that of the
+        dimension.
 
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -473,10 +384,7 @@ def _split(tensor: Tensor, split_size_or_sections: Sizes, dim: int) -> Cut:
 def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension, of these sizes.
 
-    Parameters
-    ----------
-    split_sizes : sequence of ints
-        The sizes, which sum to that of the dimension.
+    split_sizes (sequence of ints): The sizes, which sum to that of the dimension.
 
     >>> torch.split_with_sizes(torch.arange(5), (1, 4))
     (tensor([0]), tensor([1, 2, 3, 4]))
@@ -507,10 +415,7 @@ def _split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int) -> Cut:
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
     """At most so many parts along a dimension, of one size but maybe for the last.
 
-    Returns
-    -------
-    tuple of Tensors
-        Views of equal size along `dim`, of which the last may be smaller.
+    -> tuple of Tensors: Views of equal size along `dim`, of which the last may be smaller.
 
     >>> torch.chunk(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -538,21 +443,12 @@ def tensor_split(
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: so many of nearly one size, or split before these indices.
 
-    Parameters
-    ----------
-    indices_or_sections : int, Tensor or sequence of ints
-        The number of parts, or the indices before which to split.
-    sections : int, optional
-        The number of parts, by its own name.
-    indices : sequence of ints, optional
-        The indices, by their own name.
-    tensor_indices_or_sections : Tensor, optional
-        The one or the other as a tensor.
-
-    Returns
-    -------
-    tuple of Tensors
-        Views: they share the memory of `input`.
+    indices_or_sections (int, Tensor or sequence of ints): The number of parts, or the indices
+        before which to split.
+    sections: The number of parts, by its own name.
+    indices (sequence of ints): The indices, by their own name.
+    tensor_indices_or_sections: The one or the other as a tensor.
+    -> tuple of Tensors: Views: they share the memory of `input`.
 
     >>> torch.tensor_split(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -599,29 +495,15 @@ def _from_to(input: Tensor, place: int, start: int, end: int) -> Plan:
 _SPLITTER = """\
 `tensor_split` along dimension {dim}, evenly where a number of parts is given.
 
-Parameters
-----------
-input : Tensor
-    A tensor of at least {rank} dimensions.
-indices_or_sections : int or sequence of ints
-    The number of parts of equal size, or the indices before which to split.
-sections : int, optional
-    The number, by its own name.
-indices : sequence of ints, optional
-    The indices, by their own name.
+input: A tensor of at least {rank} dimensions.
+indices_or_sections (int or sequence of ints): The number of parts of equal size, or the indices
+    before which to split.
+sections: The number, by its own name.
+indices (sequence of ints): The indices, by their own name.
+-> tuple of Tensors: Views: they share the memory of `input`.
+RuntimeError: If there are fewer dimensions, or the size is no multiple of the number of
+    parts.
 
-Returns
--------
-tuple of Tensors
-    Views: they share the memory of `input`.
-
-Raises
-------
-RuntimeError
-    If there are fewer dimensions, or the size is no multiple of the number of parts.
-
-Examples
---------
 >>> [part.tolist() for part in torch.{word}({example}, 2)]
 {result}
 """
@@ -681,17 +563,10 @@ def _unlinked(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split`, of which one part may be written to if no other part is used afterwards.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The tensor.
-    split_size : int
-        The size of the parts.
-
-    Returns
-    -------
-    tuple of Tensors
-        The parts, which share the memory of `tensor`, and count as tensors of their own.
+    tensor: The tensor.
+    split_size: The size of the parts.
+    -> tuple of Tensors: The parts, which share the memory of `tensor`, and count as tensors
+        of their own.
 
     >>> torch.unsafe_split(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
@@ -703,15 +578,9 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes`, of which one part may be written to if no other is used afterwards.
 
-    Parameters
-    ----------
-    split_sizes : sequence of ints
-        The sizes, which sum to that of the dimension.
-
-    Returns
-    -------
-    tuple of Tensors
-        The parts, which share the memory of `input`, and count as tensors of their own.
+    split_sizes (sequence of ints): The sizes, which sum to that of the dimension.
+    -> tuple of Tensors: The parts, which share the memory of `input`, and count as tensors
+        of their own.
 
     >>> torch.unsafe_split_with_sizes(torch.arange(4), (1, 3))
     (tensor([0]), tensor([1, 2, 3]))
@@ -723,10 +592,8 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk`, of which one part may be written to if no other part is used afterwards.
 
-    Returns
-    -------
-    tuple of Tensors
-        The parts, which share the memory of `input`, and count as tensors of their own.
+    -> tuple of Tensors: The parts, which share the memory of `input`, and count as tensors
+        of their own.
 
     >>> torch.unsafe_chunk(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))

@@ -12,11 +12,10 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import shown_value
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import require_kind, word_of
 from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.activations import log_softmax_of
-from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.class_losses import are_mapped, class_losses
 from tapegrad.torch._rules.reducing import reduced, word_for
@@ -150,7 +149,7 @@ def _cross_entropy(
     reduction: str,
     label_smoothing: float,
 ) -> Value:
-    require_kind(input, "log_softmax_lastdim_kernel_impl")
+    require_kind(input.dtype, "log_softmax_lastdim_kernel_impl")
     axis = 1 if len(input.shape) > 1 else 0
     if input.shape == target.shape:
         if target.dtype.kind not in "fV":

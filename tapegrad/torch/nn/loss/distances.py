@@ -12,10 +12,10 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._warning import warn
+from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor
@@ -39,7 +39,7 @@ def _pair(
             "to broadcasting. Please ensure they have the same size."
         )
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
-    require_kind(x, f"{word}_cpu", "fVc" if word == "l1" else FLOATS)
+    require_kind(x.dtype, f"{word}_cpu", "fVc" if word == "l1" else "fV")
     return rule.of(x, y, reduction, weight, **params)
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced, in_trace, is_mapped, shown_value
 from tapegrad._warning import warn
+from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import OPERATIONS, private
 from tapegrad.torch._ops.elementwise.arithmetic import quotient
-from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.making import kept_by
 from tapegrad.torch._rules.blockwise import constant_of
 from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
@@ -63,7 +63,7 @@ def _check_channels(channels: int, **parts: Value) -> None:
 def _batch_norm(
     input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float
 ) -> Value:
-    require_kind(input, "batch_norm")
+    require_kind(input.dtype, "batch_norm")
     shape = input.shape
     aligned = None if len(shape) == 2 else (shape[1], *(1,) * (len(shape) - 2))
     return normalized(input, weight, bias, axes, eps, aligned=aligned)
@@ -74,7 +74,7 @@ def _scaled(
     input: Value, mean: Value, variance: Value, weight: Value, bias: Value, eps: float
 ) -> Value:
     """Normalization by given statistics: one factor and one term a channel."""
-    require_kind(input, "batch_norm")
+    require_kind(input.dtype, "batch_norm")
     ndim = len(input.shape)
     given = input.dtype
     factor = 1 / np.sqrt(variance + eps)
@@ -339,7 +339,7 @@ def _last(
 def _layer_norm(
     input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
 ) -> Value:
-    require_kind(input, "LayerNormKernelImpl")
+    require_kind(input.dtype, "LayerNormKernelImpl")
     return normalized(input, weight, bias, axes, eps)
 
 
@@ -391,7 +391,7 @@ def rms_norm(
     """
     _require_tensors("rms_norm", input, weight=weight)
     axes = _last(input, normalized_shape, comma="", weight=weight)
-    require_kind(input._value, "rms_norm", "fVc")
+    require_kind(input._value.dtype, "rms_norm", "fVc")
     if weight is not None and weight.dtype is not input.dtype:
         kinds = (C_NAMES.get(x.dtype.name, x.dtype.name) for x in (input, weight))
         warn(
@@ -406,7 +406,7 @@ def rms_norm(
 
 @private("NativeGroupNormBackward0", planned=True)
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
-    require_kind(input, "GroupNormKernelImpl")
+    require_kind(input.dtype, "GroupNormKernelImpl")
     shape = input.shape
     each = shape[1] // groups
     split = (shape[0], groups, each, *shape[2:])

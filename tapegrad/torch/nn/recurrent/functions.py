@@ -16,7 +16,7 @@ from tapegrad._core.values import Traced, getitem
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.create.generator import draw_uniform
 from tapegrad.torch._ops.declare import private, register
-from tapegrad.torch._ops.linalg.product_checks import check_factors
+from tapegrad.torch._ops.linalg.checks import check_factors
 from tapegrad.torch._rules.affine import AFFINE
 from tapegrad.torch._rules.recurrent import recurrent
 from tapegrad.torch._rules.recurrent_step import recurrent_step

@@ -23,18 +23,11 @@ from tapegrad._core.types import Value
 class dtype:
     """The type of the elements of a tensor, such as `torch.float32`.
 
-    Attributes
-    ----------
-    numpy : numpy.dtype
-        NumPy's dtype.
-    is_floating_point : bool
-        Whether the elements are real floats.
-    is_complex : bool
-        Whether the elements are complex.
-    is_signed : bool
-        Whether the elements may be negative.
-    itemsize : int
-        Bytes of one element.
+    Attribute numpy (numpy.dtype): NumPy's dtype.
+    Attribute is_floating_point (bool): Whether the elements are real floats.
+    Attribute is_complex (bool): Whether the elements are complex.
+    Attribute is_signed (bool): Whether the elements may be negative.
+    Attribute itemsize (int): Bytes of one element.
 
     >>> torch.float32.itemsize, torch.float32.is_complex
     (4, False)
@@ -142,35 +135,23 @@ _NAMES = (
 BY_NAME = {name: dtype(name, name) for name in _NAMES}
 _BY_NUMPY = {known.numpy: known for known in BY_NAME.values()}
 BY_NAME["bfloat16"] = BRAIN
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(pair.split(":") for pair in text.split())
+
+
 # Other names for the same types.
-ALIASES = {
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "cfloat": "complex64",
-    "cdouble": "complex128",
-    "short": "int16",
-    "int": "int32",
-    "long": "int64",
-}
+ALIASES = _pairs(
+    "half:float16 float:float32 double:float64 cfloat:complex64 cdouble:complex128 "
+    "short:int16 int:int32 long:int64"
+)
 # The word that PyTorch's messages and old type names have for a type.
-WORDS = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "bfloat16": "BFloat16",
-    "float16": "Half",
-    "float32": "Float",
-    "float64": "Double",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-}
+WORDS = _pairs(
+    "bool:Bool uint8:Byte int8:Char int16:Short int32:Int int64:Long bfloat16:BFloat16 "
+    "float16:Half float32:Float float64:Double complex64:ComplexFloat complex128:ComplexDouble "
+    "uint16:UInt16 uint32:UInt32 uint64:UInt64"
+)
 FLOAT32 = np.dtype(np.float32)
 _default = [FLOAT32]  # the dtype of floating tensors that are made from Python numbers
 
@@ -203,18 +184,6 @@ def as_numpy(given: object) -> np.dtype[Any]:
 def word_of(given: np.dtype[Any]) -> str:
     """`Float` for float32, as in `torch.FloatTensor`."""
     return WORDS[of_numpy(given).name]
-
-
-REAL = "fuibV"  # the kinds of dtypes without the complex ones
-
-
-def require_kind(given: np.dtype[Any], kernel: str, kinds: str = "fV") -> None:
-    """NotImplementedError, in PyTorch's words, for a dtype of another kind than these.
-
-    kernel: PyTorch's name of what it has for these alone. kinds: NumPy's letters; V is bfloat16.
-    """
-    if given.kind not in kinds:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(given)}'")
 
 
 def type_word(given: np.dtype[Any]) -> str:
@@ -345,10 +314,7 @@ def _side(side: Any, place: int) -> int:
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that prints as `torch.Size([2, 3])`.
 
-    Parameters
-    ----------
-    sizes : iterable of ints, default ()
-        The sizes.
+    sizes (iterable of ints): The sizes.
 
     >>> torch.Size([2, 3]).numel()
     6
@@ -395,18 +361,10 @@ class device(ContextDecorator):
 
     As a context manager or a decorator it is the device of tensors that are made within.
 
-    Parameters
-    ----------
-    type : str or device, default 'cpu'
-        The kind of device, as "cpu" or "cpu:0". Others than "cpu" and "meta" have a name, and no
-        tensors.
-    index : int, optional
-        Its number.
-
-    Raises
-    ------
-    RuntimeError
-        For a word that is none of PyTorch's kinds.
+    type (str or device, default 'cpu'): The kind of device, as "cpu" or "cpu:0". Others than "cpu"
+        and "meta" have a name, and no tensors.
+    index: Its number.
+    RuntimeError: For a word that is none of PyTorch's kinds.
 
     >>> torch.device("cpu")
     device(type='cpu')
@@ -474,10 +432,9 @@ _places = _Places()
 def set_default_device(device: object = None) -> None:
     """Make tensors on a device from now on: on the CPU, or "meta", without data.
 
-    device: The device; the CPU unless given.
+    device (device or str): The device; the CPU unless given.
     RuntimeError: For another device.
 
-    >>> import tapegrad.torch as torch
     >>> torch.set_default_device("cpu")
     """
     require_cpu(device)
@@ -489,7 +446,6 @@ def get_default_device() -> device:
 
     -> device: The CPU, unless a block or `set_default_device` says otherwise.
 
-    >>> import tapegrad.torch as torch
     >>> torch.get_default_device()
     device(type='cpu')
     """
@@ -531,10 +487,7 @@ class _Named:
 class layout(_Named):
     """How the elements of a tensor are kept: `torch.strided`, each in its place in memory.
 
-    Parameters
-    ----------
-    name : str
-        What it prints as.
+    name: What it prints as.
 
     >>> torch.zeros(2).layout
     torch.strided
@@ -546,10 +499,7 @@ class layout(_Named):
 class memory_format(_Named):
     """The order of elements in memory: `torch.contiguous_format`, `torch.channels_last`, ...
 
-    Parameters
-    ----------
-    name : str
-        What it prints as.
+    name: What it prints as.
 
     >>> torch.channels_last
     torch.channels_last
@@ -580,10 +530,7 @@ channels_last_3d: memory_format = memory_format("channels_last_3d")
 class finfo:
     """Limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits.
 
-    Parameters
-    ----------
-    type : dtype, optional
-        A floating or complex dtype; the default one unless given.
+    type: A floating or complex dtype; the default one unless given.
 
     >>> torch.finfo(torch.float32).bits
     32
@@ -621,10 +568,7 @@ class finfo:
 class iinfo:
     """Limits of an integer dtype: max, min, bits.
 
-    Parameters
-    ----------
-    type : dtype
-        An integer dtype.
+    type: An integer dtype.
 
     >>> torch.iinfo(torch.int8).max
     127

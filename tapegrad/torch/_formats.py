@@ -100,13 +100,3 @@ def arranged_like(value: Value, other: Value) -> Value:
 
 def _word(memory_format: Any) -> str:
     return "channels_last" if memory_format is channels_last else "channels_last_3d"
-
-
-__all__ = [
-    "arranged",
-    "arranged_like",
-    "check_rank",
-    "is_in",
-    "rank_of",
-    "suggested",
-]

@@ -16,10 +16,7 @@ def install() -> None:
     Call it before the packages that import torch. Calling it again does nothing.
 
     InputError: If PyTorch has been imported already: its tensors are not tapegrad's.
-
-    See Also
-    --------
-    uninstall : Take it back.
+    See also uninstall: Take it back.
 
     >>> import tapegrad.torch
     >>> tapegrad.torch.install()  # doctest: +SKIP
@@ -41,6 +38,3 @@ def uninstall() -> None:
     """
     _ALIAS.uninstall()
     sys.modules[HOME].__name__ = HOME
-
-
-__all__ = ["install", "uninstall"]

@@ -27,6 +27,3 @@ def method_of(cls: type, name: str) -> Callable[[Function], Function]:
         return function
 
     return attach
-
-
-__all__ = ["method_of"]

@@ -15,30 +15,13 @@ from tapegrad.torch.optim.optimizer import Optimizer
 class autocast(Block):
     """Context manager and decorator that changes nothing: operations keep their dtypes.
 
-    Parameters
-    ----------
-    device_type : str, default 'cpu'
-        The kind of device.
-    dtype : dtype, optional
-        PyTorch's parameter, which changes nothing.
-    enabled : bool, default True
-        Whether it says that it changes nothing.
-    cache_enabled : bool, optional
-        PyTorch's parameter, which changes nothing.
+    device_type (str, default 'cpu'): The kind of device.
+    dtype (dtype): PyTorch's parameter, which changes nothing.
+    enabled: Whether it says that it changes nothing.
+    cache_enabled: PyTorch's parameter, which changes nothing.
+    ValueError: If `device_type` is no str.
+    UserWarning: The first time that it is enabled.
 
-    Raises
-    ------
-    ValueError
-        If `device_type` is no str.
-
-    Warns
-    -----
-    UserWarning
-        The first time that it is enabled.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> with torch.autocast("cpu", enabled=False):
     ...     (torch.ones(2) * 2).dtype
     torch.float32
@@ -64,29 +47,14 @@ class autocast(Block):
 class GradScaler:
     """Scales nothing: gradients of single precision do not vanish as those of half do.
 
-    Parameters
-    ----------
-    device : str, default 'cuda'
-        PyTorch's parameter, which changes nothing.
-    init_scale : float, default 65536.0
-        The same.
-    growth_factor : float, default 2.0
-        The same.
-    backoff_factor : float, default 0.5
-        The same.
-    growth_interval : int, default 2000
-        The same.
-    enabled : bool, default True
-        Whether it says that it changes nothing.
+    device (str, default 'cuda'): PyTorch's parameter, which changes nothing.
+    init_scale: The same.
+    growth_factor: The same.
+    backoff_factor: The same.
+    growth_interval: The same.
+    enabled: Whether it says that it changes nothing.
+    UserWarning: The first time that it is enabled.
 
-    Warns
-    -----
-    UserWarning
-        The first time that it is enabled.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> scaler = torch.amp.GradScaler(enabled=False)
     >>> scaler.scale(torch.tensor(2.0))
     tensor(2.)
@@ -122,10 +90,7 @@ class GradScaler:
     def unscale_(self, optimizer: Optimizer) -> None:
         """Do nothing.
 
-        Parameters
-        ----------
-        optimizer : Optimizer
-            PyTorch's parameter.
+        optimizer: PyTorch's parameter.
         """
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -195,5 +160,3 @@ def _older(kind: str) -> tuple[type[autocast], type[GradScaler]]:
 
 cuda_autocast, cuda_scaler = _older("cuda")
 cpu_autocast, cpu_scaler = _older("cpu")
-
-__all__ = ["GradScaler", "autocast"]

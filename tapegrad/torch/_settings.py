@@ -153,6 +153,3 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Any
         made = body_fn(*carried)
         carried = tuple(made) if isinstance(made, (tuple, list)) else (made,)
     return carried
-
-
-__all__ = ["compile_model", "set_num_threads"]

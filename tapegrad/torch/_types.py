@@ -38,14 +38,3 @@ Device = _dtypes.device | str | None
 
 # What is given as `layout=` and `memory_format=`.
 MemoryFormat = Any
-
-__all__ = [
-    "Axis",
-    "DType",
-    "Device",
-    "Dim",
-    "MemoryFormat",
-    "Number",
-    "Sizes",
-    "TensorLike",
-]

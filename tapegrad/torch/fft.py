@@ -77,9 +77,21 @@ def _inverse_label(input: Tensor, *_args: Any, **_kwargs: Any) -> str:
 
 
 def _along_one(
-    name: str, compute: Callable[..., Any], label: Any, of: Callable[[Value], Value], doc: str
+    compute: Callable[..., Any],
+    label: Any,
+    of: Callable[[Value], Value],
+    about: str,
+    example: str,
+    *,
+    kind: str = "Real or complex numbers",
+    result: str = "Complex",
+    count: str = "n",
 ) -> Callable[..., Any]:
-    """A transform along one axis: `name(input, n=None, dim=-1, norm=None, *, out=None)`."""
+    """A transform along one axis: `name(input, n=None, dim=-1, norm=None, *, out=None)`.
+
+    about, kind, result, count: words of its docstring. example: an argument, and what comes of it.
+    """
+    name = compute.__name__
 
     def transform(input: Value, n: int | None = None, dim: int = -1, norm: Any = None) -> Value:
         x = of(input)
@@ -87,113 +99,90 @@ def _along_one(
             raise RuntimeError("Dimension specified as -1 but tensor has no dimensions")
         dim = wrapped(dim, len(x.shape))
         size = x.shape[dim] if n is None else n
-        if n is None and name in _FROM_HALF:
+        if n is None and name in ("irfft", "hfft"):
             size = 2 * (size - 1)
         _check(norm, size)
         return compute(x, n, dim, norm)
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = doc
+    argument, _, made = example.partition(" -> ")
+    transform.__doc__ = _DOC.format(
+        about=about,
+        kind=kind,
+        result=result,
+        count=count,
+        more=", or the input is complex" if kind == _REAL else "",
+        example=f"{name}(torch.tensor({argument})){made}",
+    )
     return private(label, name=f"fft_{name}")(transform)
 
 
-_FROM_HALF = ("irfft", "hfft")
 _DOC = """\
-{} along one axis.
+{about} along one axis.
 
-input: {}, of shape (..., n, ...); whole numbers are taken as the default dtype.
+input (Tensor): {kind}, of shape (..., n, ...); whole numbers are taken as the default dtype.
 dim: The axis, counted from either end.
-norm (str): "backward" (1/n in inverse transforms, which is meant unless given),
-    "forward", or "ortho".
--> Tensor: {} numbers, {} along the axis.
-RuntimeError: If n is less than 1, or the norm is unknown{}.
+norm (str): "backward" (1/n in inverse transforms, which is meant unless given), "forward", or
+    "ortho".
+-> Tensor: {result} numbers, {count} along the axis.
+RuntimeError: If n is less than 1, or the norm is unknown{more}.
 
->>> torch.fft.{}
+>>> torch.fft.{example}
 """
-_OF_REAL = ", or the input is complex"
+_REAL, _HALF_GIVEN = "Real numbers", "The first n // 2 + 1 numbers"
+_WHOLE = "n (twice one less than the input has, unless given)"
+
 fft = _along_one(
-    "fft",
     np.fft.fft,
     _label,
     _of_floats,
-    _DOC.format(
-        "The Fourier transform",
-        "Real or complex numbers",
-        "Complex",
-        "n",
-        "",
-        "fft(torch.tensor([1.0, 2.0, 3.0, 4.0]))\ntensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])",
-    ),
+    "The Fourier transform",
+    "[1.0, 2.0, 3.0, 4.0] -> \ntensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])",
 )
 ifft = _along_one(
-    "ifft",
     np.fft.ifft,
     _inverse_label,
     _of_floats,
-    _DOC.format(
-        "The inverse of `fft`",
-        "Real or complex numbers",
-        "Complex",
-        "n",
-        "",
-        "ifft(torch.tensor([4.0, 0.0]))\ntensor([2.+0.j, 2.+0.j])",
-    ),
+    "The inverse of `fft`",
+    "[4.0, 0.0] -> \ntensor([2.+0.j, 2.+0.j])",
 )
 rfft = _along_one(
-    "rfft",
     np.fft.rfft,
     "FftR2CBackward0",
     lambda x: _real("rfft expects a real input tensor, but got", x),
-    _DOC.format(
-        "The first half of `fft` of real numbers",
-        "Real numbers",
-        "Complex",
-        "n // 2 + 1",
-        _OF_REAL,
-        "rfft(torch.tensor([1.0, 2.0, 3.0, 4.0]))\ntensor([10.+0.j, -2.+2.j, -2.+0.j])",
-    ),
+    "The first half of `fft` of real numbers",
+    "[1.0, 2.0, 3.0, 4.0] -> \ntensor([10.+0.j, -2.+2.j, -2.+0.j])",
+    kind=_REAL,
+    count="n // 2 + 1",
 )
 irfft = _along_one(
-    "irfft",
     np.fft.irfft,
     "FftC2RBackward0",
     _of_floats,
-    _DOC.format(
-        "The inverse of `rfft`",
-        "The first n // 2 + 1 numbers",
-        "Real",
-        "n (twice one less than the input has, unless given)",
-        "",
-        "irfft(torch.tensor([4.0, 0.0, 0.0]))\ntensor([1., 1., 1., 1.])",
-    ),
+    "The inverse of `rfft`",
+    "[4.0, 0.0, 0.0] -> \ntensor([1., 1., 1., 1.])",
+    kind=_HALF_GIVEN,
+    result="Real",
+    count=_WHOLE,
 )
 hfft = _along_one(
-    "hfft",
     np.fft.hfft,
     "FftC2RBackward0",
     _of_floats,
-    _DOC.format(
-        "The real transform of a Hermitian signal, given by its first half,",
-        "The first n // 2 + 1 numbers",
-        "Real",
-        "n (twice one less than the input has, unless given)",
-        "",
-        "hfft(torch.tensor([1.0, 0.0, 0.0]))\ntensor([1., 1., 1., 1.])",
-    ),
+    "The real transform of a Hermitian signal, given by its first half,",
+    "[1.0, 0.0, 0.0] -> \ntensor([1., 1., 1., 1.])",
+    kind=_HALF_GIVEN,
+    result="Real",
+    count=_WHOLE,
 )
 ihfft = _along_one(
-    "ihfft",
     np.fft.ihfft,
     "ConjBackward0",
     lambda x: _real("ihfft expects a real input tensor, but got", x),
-    _DOC.format(
-        "The inverse of `hfft`",
-        "Real numbers",
-        "Complex",
-        "n // 2 + 1",
-        _OF_REAL,
-        "ihfft(torch.tensor([4.0, 0.0])).real\ntensor([2., 2.])",
-    ),
+    "The inverse of `hfft`",
+    "[4.0, 0.0] -> .real\ntensor([2., 2.])",
+    kind=_REAL,
+    count="n // 2 + 1",
 )
 
 
@@ -257,18 +246,18 @@ def _ihfftn(x: Value, sizes: Any, axes: Any, norm: Any) -> Value:
 
 
 _ALL = """\
-{doc} along several axes.
+{about} along several axes.
 
-input: {kind} numbers; whole numbers are taken as the default dtype.
-dim{dim}
-norm (str): As along one axis, with the product of `s` for n.
+input (Tensor): {kind} numbers; whole numbers are taken as the default dtype.
+dim (int or sequence of ints): The axes{which}.
+norm: As along one axis, with the product of `s` for n.
 -> Tensor: {result} numbers, of the sizes `s` along the axes{half}.
 RuntimeError: If the sizes do not fit the axes, or are less than 1, or the norm is unknown.
 
 >>> torch.fft.{name}(torch.ones(2, 2)).real
-{example}"""
-_ALL_AXES = ": The axes; the last ones if `s` is given, else all, unless given."
-_HALF = ", of which the last has half and one more"
+tensor([[{first}, 0.],
+        [0., 0.]])
+"""
 
 
 def _pair(
@@ -276,74 +265,47 @@ def _pair(
     compute: Callable[..., Any],
     label: Any,
     of: Callable[[Value], Value],
-    doc: str,
-    example: str,
+    about: str,
     *,
     half: bool = False,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`name2` and `namen`."""
+    """`name2` and `namen`; half: they take half of the last axis. about: their subject."""
+    cut = name in ("rfft", "ihfft")
     words = {
-        "doc": doc,
-        "example": example,
-        "kind": "Real" if name in ("rfft", "ihfft") else "Real or complex",
+        "about": about,
+        "kind": "Real" if cut else "Real or complex",
         "result": "Real" if half else "Complex",
-        "half": _HALF if name in ("rfft", "ihfft") else "",
+        "half": ", of which the last has half and one more" if cut else "",
+        "first": "1." if name[0] == "i" else "4.",
     }
-    of_two = _ALL.format(dim=": The axes.", name=f"{name}2", **words)
-    of_all = _ALL.format(dim=_ALL_AXES, name=f"{name}n", **words)
+    of_two = _ALL.format(which="", name=f"{name}2", **words)
+    which = "; the last ones if `s` is given, else all, unless given"
+    of_all = _ALL.format(which=which, name=f"{name}n", **words)
     two = _along(f"{name}2", compute, label, of, of_two, two=True, half=half)
     return two, _along(f"{name}n", compute, label, of, of_all, half=half)
 
 
-fft2, fftn = _pair(
-    "fft",
-    np.fft.fftn,
-    "FftC2CBackward0",
-    _of_floats,
-    "The Fourier transform",
-    "tensor([[4., 0.],\n        [0., 0.]])",
-)
-ifft2, ifftn = _pair(
-    "ifft",
-    np.fft.ifftn,
-    "FftC2CBackward0",
-    _of_floats,
-    "The inverse transform",
-    "tensor([[1., 0.],\n        [0., 0.]])",
-)
+_COMPLEX, _TO_REAL = "FftC2CBackward0", "FftC2RBackward0"
+fft2, fftn = _pair("fft", np.fft.fftn, _COMPLEX, _of_floats, "The Fourier transform")
+ifft2, ifftn = _pair("ifft", np.fft.ifftn, _COMPLEX, _of_floats, "The inverse transform")
 rfft2, rfftn = _pair(
     "rfft",
     np.fft.rfftn,
     "FftR2CBackward0",
     lambda x: _real("rfftn expects a real-valued input tensor, but got", x),
     "The Fourier transform of real numbers, half of the last axis,",
-    "tensor([[4., 0.],\n        [0., 0.]])",
 )
-irfft2, irfftn = _pair(
-    "irfft",
-    np.fft.irfftn,
-    "FftC2RBackward0",
-    _of_floats,
-    "The inverse of the transform of real numbers",
-    "tensor([[1., 0.],\n        [0., 0.]])",
-    half=True,
-)
+_OF_REAL, _OF_HERMITIAN = "The inverse of the transform of real numbers", "a Hermitian signal"
+irfft2, irfftn = _pair("irfft", np.fft.irfftn, _TO_REAL, _of_floats, _OF_REAL, half=True)
 hfft2, hfftn = _pair(
-    "hfft",
-    _hfftn,
-    "FftC2RBackward0",
-    _of_floats,
-    "The real transform of a Hermitian signal",
-    "tensor([[4., 0.],\n        [0., 0.]])",
-    half=True,
+    "hfft", _hfftn, _TO_REAL, _of_floats, f"The real transform of {_OF_HERMITIAN}", half=True
 )
 ihfft2, ihfftn = _pair(
     "ihfft",
     _ihfftn,
-    "FftC2CBackward0",
+    _COMPLEX,
     lambda x: _real("Only supports floating-point dtypes, but found:", x),
-    "The inverse of the transform of a Hermitian signal",
-    "tensor([[1., 0.],\n        [0., 0.]])",
+    f"The inverse of the transform of {_OF_HERMITIAN}",
 )
 
 
@@ -388,9 +350,9 @@ def fftfreq(
     n: The number of points.
     d: Their distance.
     out: Where the result is written.
-    dtype: The dtype; the default one unless given.
-    layout: None or `torch.strided`: no other layout is known.
-    device: The CPU ("cpu"): no other device is known.
+    dtype (dtype): The dtype; the default one unless given.
+    layout (layout): None or `torch.strided`: no other layout is known.
+    device (device or str): The CPU ("cpu"): no other device is known.
     requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
     -> Tensor: The frequencies, first those from 0 on, then the negative ones.
 
@@ -415,9 +377,9 @@ def rfftfreq(
     n: The number of points.
     d: Their distance.
     out: Where the result is written.
-    dtype: The dtype; the default one unless given.
-    layout: None or `torch.strided`: no other layout is known.
-    device: The CPU ("cpu"): no other device is known.
+    dtype (dtype): The dtype; the default one unless given.
+    layout (layout): None or `torch.strided`: no other layout is known.
+    device (device or str): The CPU ("cpu"): no other device is known.
     requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
     -> Tensor: The frequencies, from 0 on.
 

@@ -86,23 +86,12 @@ def fork_rng(
 ) -> Iterator[None]:
     """After the block the default generator is in the state from before it.
 
-    Parameters
-    ----------
-    devices : iterable of int, optional
-        Numbers of other devices, of which there are none.
-    enabled : bool, default True
-        Whether the state is kept.
-    _caller : str, default 'fork_rng'
-        The name of the function in errors.
-    _devices_kw : str, default 'devices'
-        The name of the parameter in errors.
-    device_type : str, default 'cpu'
-        The kind of those devices.
-
-    Yields
-    ------
-    None
-        Nothing.
+    devices (iterable of int): Numbers of other devices, of which there are none.
+    enabled: Whether the state is kept.
+    _caller (str, default 'fork_rng'): The name of the function in errors.
+    _devices_kw (str, default 'devices'): The name of the parameter in errors.
+    device_type (str, default 'cpu'): The kind of those devices.
+    Yields (None): Nothing.
 
     >>> import tapegrad.torch as torch
     >>> generator = torch.manual_seed(0)

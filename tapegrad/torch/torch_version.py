@@ -19,9 +19,6 @@ def _parts(given: Any) -> list[int]:
 class TorchVersion(str):
     """A version as text, which compares with texts and tuples by its numbers.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.TorchVersion("2.13.0") > "2.9", torch.TorchVersion("2.13.0") >= (2, 13)
     (True, True)
     """

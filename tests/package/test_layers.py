@@ -211,7 +211,6 @@ TOLD = {
 # PyTorch's own names, and HIPS autograd's.
 PUBLIC_NAMES = {"torch.utils", "torch.nn.utils", "autograd.misc", "autograd.util"}
 PUBLIC_NAMES |= {"autograd.scipy.misc", "torch.distributions.utils", "torch.nn.modules.utils"}
-PUBLIC_NAMES |= {"torch.utils.data._utils"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 # Namespaces that programs import by the name of another library's.
 GIVEN = {

@@ -15,7 +15,7 @@ import pytest
 
 import tapegrad.torch as torch
 from tapegrad.torch._docstrings.dimensions import WORDS
-from tapegrad.torch._docstrings.sections import completed, of_member
+from tapegrad.torch._docstrings.sections import completed, of_member, of_object
 from tapegrad.torch._ops.declare import OPERATIONS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -156,6 +156,21 @@ def test_an_entry_of_no_parameter_is_an_error():
 
     with pytest.raises(ValueError, match=r"entries for no parameters: \{'dims'\}"):
         completed(misspelt)
+
+
+def test_short_entries_of_other_sections():
+    text = of_object(
+        "What it is.\n\nx (int, default 1): One.\nYields (int): Two,\n    or three.\n"
+        "See also sum: All.\nNotes: Of A. Author.\nAttribute count (int): How many.\n\n>>> 1\n"
+    )
+    for section in (
+        "Parameters\n----------\nx : int, default 1\n    One.",
+        "Attributes\n----------\ncount : int\n    How many.",
+        "Yields\n------\nint\n    Two, or three.",
+        "See Also\n--------\nsum : All.",
+        "Notes\n-----\nOf A. Author.",
+    ):
+        assert section in text
 
 
 def test_errors_name_the_member_of_a_family():

@@ -24,7 +24,7 @@ HOME = "tapegrad.torch"
 REFUSED = ("refused", "raise ")  # how an answer begins that is none
 
 _PLAIN = (bool, int, float, str, tuple, list, dict)
-_HEADING = re.compile(r"^\[(\+?)([\w.]*)\] (?!\|)(.*)$")
+_HEADING = re.compile(r"^\[(\+?)([\w.]*?)(\.\*)?\] (?!\|)(.*)$")
 _ENTRY = re.compile(r"([\w.]+)(\([^()]*(?:\(\)[^()]*)*\))?")
 _PARAMETER = re.compile(r"^(\**\w+)(?:=(.+))?$")
 
@@ -53,13 +53,19 @@ class Section(NamedTuple):
 def read(table: str) -> dict[str, Section]:
     """The sections of a table by the names of their modules: table.py says how it is written."""
     sections: dict[str, Section] = {}
-    known = Section("", {}, True)
+    known, package = Section("", {}, True), ""
     for line in table.replace("\n    ", " ").splitlines():
         heading = _HEADING.match(line)
         if heading is not None:
-            known = sections[heading[2]] = Section(heading[3], {}, bool(heading[1]))
+            extends, space, several, about = heading.groups()
+            known, package = Section(about, {}, bool(extends)), f"{space}." if several else ""
+            if not package:
+                sections[space] = known
         elif line:
             answer, names, summary, example = [*map(str.strip, line.split(" | ")), "", ""][:4]
+            if package:
+                file, _, answer = answer.partition(" ")
+                known = sections.setdefault(package + file, Section(known.about, {}, False))
             for name, parameters in _ENTRY.findall(names):
                 known.rows[name] = Row(answer, parameters or None, summary, example)
     return sections

@@ -9,8 +9,9 @@ The answer is an expression of the parameters, which a name without parentheses 
 them returns; `raise ...`; `refused [why]`, a NotImplementedError when it is called, of a name with
 a capital letter when it is made, which may have its base in parentheses; or `from module`, where
 the name is defined: one that begins with a dot is in tapegrad.torch, and another name there
-follows `as`. Expressions may use `NAMES_IN_ANSWERS`, and `name`; `absent` marks names that a
-tensor's methods have and no functions. Must not know how names are made of it.
+follows `as`. A heading that ends in `*` is of several modules: a line there begins with the name
+of one. Expressions may use `NAMES_IN_ANSWERS`, and `name`; `absent` marks names that a tensor's
+methods have and no functions. Must not know how names are made of it.
 """
 
 from __future__ import annotations
@@ -295,8 +296,8 @@ torch.cpu | get_device_module(device=None) | The module of the one device.
     | torch.get_device_module() is torch.cpu -> True
 torch.distributions.Dirichlet(input).sample() | _sample_dirichlet(input,generator=None)
 torch.tensor(input.shape) | _shape_as_tensor(input)
-grad_output * output - output * (grad_output * output).sum(dim, keepdim=True)
-    | _softmax_backward_data(grad_output,output,dim,input_dtype)
+grad_output * output - output * (grad_output * output).sum(dim, keepdim=True) |
+    _softmax_backward_data(grad_output,output,dim,input_dtype)
 refused other devices have it | _scaled_mm _grouped_mm
 from .torch_version | TorchVersion
 from ._ops.object.memory | TypedStorage
@@ -311,15 +312,15 @@ type(name, (RuntimeError,), {{"__module__": "tapegrad.torch"}}) | OutOfMemoryErr
     JITException FatalError
 refused tensors are dense | sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
     sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor saddmm smm spmm sspaddmm dsmm hsmm hspmm
-    resize_as_sparse_ values_copy indices_copy row_indices_copy crow_indices_copy
-    col_indices_copy ccol_indices_copy
+    resize_as_sparse_ values_copy indices_copy row_indices_copy crow_indices_copy col_indices_copy
+    ccol_indices_copy
 refused tensors are not quantized | choose_qparams_optimized dequantize empty_quantized
     fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
     fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
     fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
     fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant
-    int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
-    q_zero_point qscheme quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic
+    int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
+    qscheme quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic
     quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell
     quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
     quantized_rnn_tanh_cell
@@ -337,16 +338,15 @@ refused nothing is compiled, a program runs as it is | import_ir_module
     parse_type_comment unify_type_list sym_fresh_size AliasDb Argument ArgumentSpec Block CallStack
     Code CompleteArgumentSpec ConcreteModuleType ConcreteModuleTypeBuilder DeepCopyMemoTable
     ErrorReport ExecutionPlan FunctionSchema Gradient Graph GraphExecutorState IODescriptor
-    LiteScriptModule Node OperatorInfo PyTorchFileReader PyTorchFileWriter
-    ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptList
+    LiteScriptModule Node OperatorInfo PyTorchFileReader PyTorchFileWriter ScriptClass
+    ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptList
     ScriptListIterator ScriptModuleSerializer ScriptObject ScriptObjectProperty StaticModule
-    TracingState Use Value DisableTorchFunction
-    DisableTorchFunctionSubclass ExcludeDispatchKeyGuard
+    TracingState Use Value DisableTorchFunction DisableTorchFunctionSubclass
+    ExcludeDispatchKeyGuard
 Operator(name) | DispatchKey
 frozenset((key,)) | DispatchKeySet(key) | A set of one key.
     | len(torch.DispatchKeySet(torch.DispatchKey.CPU)) -> 1
-refused it is not here yet | from_file get_file_path hash_tensor native_norm
-    thread_safe_generator
+refused it is not here yet | from_file get_file_path hash_tensor native_norm thread_safe_generator
 refused untyped storages and those of tensors are there | BFloat16Storage BoolStorage ByteStorage
     CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage HalfStorage
     IntStorage LongStorage ShortStorage QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage
@@ -354,15 +354,12 @@ refused untyped storages and those of tensors are there | BFloat16Storage BoolSt
 absent | ComplexDoubleTensor ComplexFloatTensor UInt16Tensor UInt32Tensor UInt64Tensor absolute_
     add_ addbmm_ addcdiv_ addcmul_ addmm_ addr_ arctan2_ atan2_ baddbmm_ bernoulli_ bitwise_and_
     bitwise_left_shift_ bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ cauchy_
-    copysign_
-    cumprod_ cumsum_ digamma_ div_ divide_ eq_ erfinv_ exponential_ fill_diagonal_ float_power_
-    floor_divide_ fmod_ ge_ geometric_ gt_ heaviside_ hypot_ igamma_ igammac_ index_add_
-    index_copy_
-    index_fill_ index_reduce_ le_ lerp_ lgamma_ log_normal_ logical_and_ logical_not_ logical_or_
-    logical_xor_ lt_ masked_fill_ masked_scatter_ mul_ multiply_ mvlgamma_ ne_ nextafter_ normal_
-    polygamma_ pow_ put_ random_ remainder_ renorm_ scatter_ scatter_add_ scatter_reduce_ sgn_
-    sign_
-    sub_ subtract_ tril_ triu_ true_divide_ uniform_ unique_dim
+    copysign_ cumprod_ cumsum_ digamma_ div_ divide_ eq_ erfinv_ exponential_ fill_diagonal_
+    float_power_ floor_divide_ fmod_ ge_ geometric_ gt_ heaviside_ hypot_ igamma_ igammac_
+    index_add_ index_copy_ index_fill_ index_reduce_ le_ lerp_ lgamma_ log_normal_ logical_and_
+    logical_not_ logical_or_ logical_xor_ lt_ masked_fill_ masked_scatter_ mul_ multiply_ mvlgamma_
+    ne_ nextafter_ normal_ polygamma_ pow_ put_ random_ remainder_ renorm_ scatter_ scatter_add_
+    scatter_reduce_ sgn_ sign_ sub_ subtract_ tril_ triu_ true_divide_ uniform_ unique_dim
 [+Tensor] this tensor is dense, and on the CPU.
 False | is_xla is_xpu is_ipu is_maia is_mtia is_vulkan is_sparse_csr is_distributed()
 True | is_cpu
@@ -417,16 +414,15 @@ None | manual_seed(seed) manual_seed_all(seed) seed() seed_all() empty_cache()
 Block() | stream(stream) device(device) device_of(obj) | Context manager that changes nothing.
 from . | OutOfMemoryError
 {_NO_CUDA} | init() current_device() get_device_name(device=None)
-    get_device_properties(device=None)
-    get_device_capability(device=None) set_device(device) synchronize(device=None)
-    current_stream(device=None) default_stream(device=None) mem_get_info(device=None)
-    ipc_collect() initial_seed() get_rng_state(device='cuda')
+    get_device_properties(device=None) get_device_capability(device=None) set_device(device)
+    synchronize(device=None) current_stream(device=None) default_stream(device=None)
+    mem_get_info(device=None) ipc_collect() initial_seed() get_rng_state(device='cuda')
     set_rng_state(new_state,device='cuda') set_rng_state_all(new_states) set_stream(stream)
     memory_summary(device=None,abbreviated=False) memory_snapshot(mempool_id=None)
     can_device_access_peer(device,peer_device) utilization(device=None)
-    set_per_process_memory_fraction(fraction,device=None) make_graphed_callables
-    Event Stream ExternalStream StreamContext CUDAGraph MemPool GreenContext graph cudart
-    current_blas_handle get_sync_debug_mode set_sync_debug_mode graph_pool_handle
+    set_per_process_memory_fraction(fraction,device=None) make_graphed_callables Event Stream
+    ExternalStream StreamContext CUDAGraph MemPool GreenContext graph cudart current_blas_handle
+    get_sync_debug_mode set_sync_debug_mode graph_pool_handle
 raise TypeError(f"type torch.cuda.{{name}} not available. Torch not compiled with CUDA enabled.") |
     FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor
     LongTensor BoolTensor
@@ -542,8 +538,7 @@ None | enable_log() disable_log()
 Constant(name) | TrainingMode OperatorExportTypes
 type(name, (RuntimeError,), {{"__module__": "tapegrad.torch.onnx"}}) | OnnxExporterError
 refused use PyTorch for it, with the state_dict of this model | export dynamo_export
-    select_model_mode_for_export
-    ONNXProgram ExportableModule InputObserver
+    select_model_mode_for_export ONNXProgram ExportableModule InputObserver
 [onnx.errors] models are not exported.
 from .onnx | OnnxExporterError
 [onnx.operators] models are not exported.
@@ -558,8 +553,7 @@ from .onnx | export
 fn_or_name | wrap(fn_or_name) | The function itself, or its name.
 fn | has_side_effect(fn) | The function itself.
 refused | symbolic_trace map_arg replace_pattern Graph GraphModule(torch.nn.Module) Interpreter
-    Node Proxy Tracer
-    Transformer
+    Node Proxy Tracer Transformer
 [fx._symbolic_trace] programs are run, not traced into graphs.
 False | is_fx_tracing() is_fx_symbolic_tracing()
 from .fx | Tracer symbolic_trace wrap
@@ -648,8 +642,8 @@ from .compiler | allow_in_graph assume_constant_result disable list_backends sub
 lambda fn: fn | optimize(*args,**kwargs) | Decorator that returns the function itself.
 same(fn) | run(fn=None) disallow_in_graph(fn) forbid_in_graph(fn) nonstrict_trace(traceable_fn)
     | The function itself.
-None | reset() graph_break(msg='') mark_dynamic(t,index,*args,**kwargs)
-    mark_static(t,index=None) mark_static_address(t,guard=False) maybe_mark_dynamic(t,index)
+None | reset() graph_break(msg='') mark_dynamic(t,index,*args,**kwargs) mark_static(t,index=None)
+    mark_static_address(t,guard=False) maybe_mark_dynamic(t,index)
 refused | export explain
 SimpleNamespace | OptimizedModule
 [_dynamo.config] settings of a compiler that is not there, which change nothing.
@@ -726,8 +720,8 @@ from .distributed.nn.functional | all_gather all_reduce broadcast
 refused run one process | all_gather all_reduce broadcast
 [multiprocessing] processes are Python's.
 from multiprocessing | Process Queue SimpleQueue Pool Event Lock Manager Pipe Value Array cpu_count
-    get_context get_start_method set_start_method current_process active_children Barrier
-    Condition Semaphore RLock JoinableQueue freeze_support
+    get_context get_start_method set_start_method current_process active_children Barrier Condition
+    Semaphore RLock JoinableQueue freeze_support
 noted("sharing", "file_descriptor") | get_sharing_strategy() | The word noted last.
 note("sharing", new_strategy) | set_sharing_strategy(new_strategy) | Note a word.
 {{"file_descriptor", "file_system"}} | get_all_sharing_strategies()
@@ -754,8 +748,8 @@ refused | addmm mm sum softmax log_softmax sampled_addmm spdiags to_sparse_semi_
 [monitor] nothing is recorded.
 refused | Event Stat
 [quantization] tensors are not quantized.
-refused | QuantStub DeQuantStub QuantWrapper prepare convert quantize quantize_dynamic
-    prepare_qat get_default_qconfig fuse_modules default_qconfig QConfig FakeQuantize
+refused | QuantStub DeQuantStub QuantWrapper prepare convert quantize quantize_dynamic prepare_qat
+    get_default_qconfig fuse_modules default_qconfig QConfig FakeQuantize
 [ao] tensors are not quantized.
 [ao.quantization] tensors are not quantized.
 from .quantization | QuantStub DeQuantStub QuantWrapper prepare convert quantize quantize_dynamic
@@ -843,8 +837,7 @@ True | has_lapack has_openmp has_spectral
 None | _get_tracing_state() _log_api_usage_once(event) _set_tracing_state(state)
     _jit_set_profiling_mode(on) _jit_set_profiling_executor(on) _jit_override_can_fuse_on_cpu(on)
     _jit_override_can_fuse_on_gpu(on) _jit_set_texpr_fuser_enabled(on)
-    _debug_set_fusion_group_inlining(on)
-    _cuda_clearCublasWorkspaces() _cuda_emptyCache()
+    _debug_set_fusion_group_inlining(on) _cuda_clearCublasWorkspaces() _cuda_emptyCache()
 NotImplemented | _disabled_torch_function_impl(func,types,args=(),kwargs=None)
 Block() | _ExcludeDispatchKeyGuard(keys)
 [_C._nn] functions of `torch.nn.functional`, under the name of PyTorch's table of them.
@@ -868,172 +861,11 @@ refused use torch.func.functional_call | make_functional make_functional_with_bu
 refused | functionalize make_fx
 [_functorch.experimental] transforms of functions, under their first name.
 from .func | grad hessian jacfwd jacrev jvp vjp vmap
-[distributions.bernoulli] names that PyTorch has in this file.
-from .distributions | Bernoulli
-[distributions.beta] names that PyTorch has in this file.
-from .distributions | Beta
-[distributions.binomial] names that PyTorch has in this file.
-from .distributions | Binomial
-[distributions.categorical] names that PyTorch has in this file.
-from .distributions | Categorical
-[distributions.cauchy] names that PyTorch has in this file.
-from .distributions | Cauchy
-[distributions.chi2] names that PyTorch has in this file.
-from .distributions | Chi2
-[distributions.continuous_bernoulli] names that PyTorch has in this file.
-from .distributions | ContinuousBernoulli
-[distributions.dirichlet] names that PyTorch has in this file.
-from .distributions | Dirichlet
-[distributions.exponential] names that PyTorch has in this file.
-from .distributions | Exponential
-[distributions.fishersnedecor] names that PyTorch has in this file.
-from .distributions | FisherSnedecor
-[distributions.gamma] names that PyTorch has in this file.
-from .distributions | Gamma
-[distributions.generalized_pareto] names that PyTorch has in this file.
-from .distributions | GeneralizedPareto
-[distributions.geometric] names that PyTorch has in this file.
-from .distributions | Geometric
-[distributions.gumbel] names that PyTorch has in this file.
-from .distributions | Gumbel
-[distributions.half_cauchy] names that PyTorch has in this file.
-from .distributions | HalfCauchy
-[distributions.half_normal] names that PyTorch has in this file.
-from .distributions | HalfNormal
-[distributions.independent] names that PyTorch has in this file.
-from .distributions | Independent
-[distributions.inverse_gamma] names that PyTorch has in this file.
-from .distributions | InverseGamma
-[distributions.kumaraswamy] names that PyTorch has in this file.
-from .distributions | Kumaraswamy
-[distributions.laplace] names that PyTorch has in this file.
-from .distributions | Laplace
-[distributions.lkj_cholesky] names that PyTorch has in this file.
-from .distributions | LKJCholesky
-[distributions.log_normal] names that PyTorch has in this file.
-from .distributions | LogNormal
-[distributions.logistic_normal] names that PyTorch has in this file.
-from .distributions | LogisticNormal
-[distributions.lowrank_multivariate_normal] names that PyTorch has in this file.
-from .distributions | LowRankMultivariateNormal
-[distributions.mixture_same_family] names that PyTorch has in this file.
-from .distributions | MixtureSameFamily
-[distributions.multinomial] names that PyTorch has in this file.
-from .distributions | Multinomial
-[distributions.multivariate_normal] names that PyTorch has in this file.
-from .distributions | MultivariateNormal
-[distributions.negative_binomial] names that PyTorch has in this file.
-from .distributions | NegativeBinomial
-[distributions.normal] names that PyTorch has in this file.
-from .distributions | Normal
-[distributions.one_hot_categorical] names that PyTorch has in this file.
-from .distributions | OneHotCategorical OneHotCategoricalStraightThrough
-[distributions.pareto] names that PyTorch has in this file.
-from .distributions | Pareto
-[distributions.poisson] names that PyTorch has in this file.
-from .distributions | Poisson
-[distributions.relaxed_bernoulli] names that PyTorch has in this file.
-from .distributions._relaxed | LogitRelaxedBernoulli
-from .distributions | RelaxedBernoulli
-[distributions.relaxed_categorical] names that PyTorch has in this file.
-from .distributions._relaxed | ExpRelaxedCategorical
-from .distributions | RelaxedOneHotCategorical
-[distributions.studentT] names that PyTorch has in this file.
-from .distributions | StudentT
-[distributions.transformed_distribution] names that PyTorch has in this file.
-from .distributions | TransformedDistribution
-[distributions.uniform] names that PyTorch has in this file.
-from .distributions | Uniform
-[distributions.von_mises] names that PyTorch has in this file.
-from .distributions | VonMises
-[distributions.weibull] names that PyTorch has in this file.
-from .distributions | Weibull
-[distributions.wishart] names that PyTorch has in this file.
-from .distributions | Wishart
-[nn.modules.activation] names that PyTorch has in this file.
-from .nn | CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid
-    LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax
-    Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
-[nn.modules.adaptive] names that PyTorch has in this file.
-from .nn | AdaptiveLogSoftmaxWithLoss
-[nn.modules.batchnorm] names that PyTorch has in this file.
-from .nn | BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm
-from .nn.normalization.modules | _BatchNorm
-[nn.modules.channelshuffle] names that PyTorch has in this file.
-from .nn | ChannelShuffle
-[nn.modules.container] names that PyTorch has in this file.
-from .nn | ModuleDict ModuleList ParameterDict ParameterList Sequential
-[nn.modules.conv] names that PyTorch has in this file.
-from .nn | Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d
-    LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d
-from .nn.convolution.modules | _ConvNd _ConvTransposeNd
-[nn.modules.distance] names that PyTorch has in this file.
-from .nn | CosineSimilarity PairwiseDistance
-[nn.modules.dropout] names that PyTorch has in this file.
-from .nn | AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout
-[nn.modules.flatten] names that PyTorch has in this file.
-from .nn | Flatten Unflatten
-[nn.modules.fold] names that PyTorch has in this file.
-from .nn | Fold Unfold
-[nn.modules.instancenorm] names that PyTorch has in this file.
-from .nn | InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d
-    LazyInstanceNorm3d
-from .nn.normalization.modules | _InstanceNorm
-[nn.modules.lazy] names that PyTorch has in this file.
-from .nn.module.lazy | LazyModuleMixin
-[nn.modules.linear] names that PyTorch has in this file.
-from .nn | Bilinear Identity LazyLinear Linear
-from .nn as Linear | NonDynamicallyQuantizableLinear
-[nn.modules.loss] names that PyTorch has in this file.
-from .nn | BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss
-    GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss
-    MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d
-    PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
-from .nn.loss.modules | _Loss _WeightedLoss
-[nn.modules.module] names that PyTorch has in this file.
-from .nn | Module
-from .nn.module.state as IncompatibleKeys | _IncompatibleKeys
-from .nn.module.state as EXTRA | _EXTRA_STATE_KEY_SUFFIX
-from .nn.module.global_hooks | register_module_backward_hook
-    register_module_buffer_registration_hook register_module_forward_hook
-    register_module_forward_pre_hook register_module_full_backward_hook
-    register_module_full_backward_pre_hook register_module_module_registration_hook
-    register_module_parameter_registration_hook
-[nn.modules.normalization] names that PyTorch has in this file.
-from .nn | CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm
-[nn.modules.padding] names that PyTorch has in this file.
-from .nn | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
-    ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
-    ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
-[nn.modules.pixelshuffle] names that PyTorch has in this file.
-from .nn | PixelShuffle PixelUnshuffle
-[nn.modules.pooling] names that PyTorch has in this file.
-from .nn | AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d
-    AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d
-    FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d
-    MaxUnpool2d MaxUnpool3d
-[nn.modules.rnn] names that PyTorch has in this file.
-from .nn | GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase
-[nn.modules.sparse] names that PyTorch has in this file.
-from .nn | Embedding EmbeddingBag
-[nn.modules.transformer] names that PyTorch has in this file.
-from .nn | Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
-    TransformerEncoderLayer
-[nn.modules.upsampling] names that PyTorch has in this file.
-from .nn | Upsample UpsamplingBilinear2d UpsamplingNearest2d
-[utils.data.dataloader] names that PyTorch has in this file.
-from .utils.data | DataLoader default_collate default_convert get_worker_info
 [utils.data.distributed] there is one process.
-refused use torch.utils.data.RandomSampler: there is one process
-    | DistributedSampler(torch.utils.data.Sampler)
+refused use torch.utils.data.RandomSampler: there is one process |
+    DistributedSampler(torch.utils.data.Sampler)
 [+utils.data] there is one process.
 from .utils.data.distributed | DistributedSampler
-[utils.data.dataset] names that PyTorch has in this file.
-from .utils.data | ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset
-    TensorDataset random_split
-[utils.data.sampler] names that PyTorch has in this file.
-from .utils.data | BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler
-    WeightedRandomSampler
 [+nn] there is one process, whose batch norms see all examples.
 refused use torch.nn.BatchNorm2d: there is one process | SyncBatchNorm
 [nn.backends] names of PyTorch's first versions.
@@ -1047,9 +879,111 @@ torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equ
 [+nn.utils] layers are computed one after the other.
 refused multiply the weights of the layer by those of the batch norm | fuse_conv_bn_eval
     fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
-[nn.utils.fusion] names that PyTorch has in this file.
-from .nn.utils | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
 [autograd.profiler_legacy] the profiler, under its old name.
 from .autograd.profiler | profile
 from .autograd.profiler_util | EventList FunctionEvent
+[distributions.*] names that PyTorch has in this file.
+bernoulli from .distributions | Bernoulli
+beta from .distributions | Beta
+binomial from .distributions | Binomial
+categorical from .distributions | Categorical
+cauchy from .distributions | Cauchy
+chi2 from .distributions | Chi2
+continuous_bernoulli from .distributions | ContinuousBernoulli
+dirichlet from .distributions | Dirichlet
+exponential from .distributions | Exponential
+fishersnedecor from .distributions | FisherSnedecor
+gamma from .distributions | Gamma
+generalized_pareto from .distributions | GeneralizedPareto
+geometric from .distributions | Geometric
+gumbel from .distributions | Gumbel
+half_cauchy from .distributions | HalfCauchy
+half_normal from .distributions | HalfNormal
+independent from .distributions | Independent
+inverse_gamma from .distributions | InverseGamma
+kumaraswamy from .distributions | Kumaraswamy
+laplace from .distributions | Laplace
+lkj_cholesky from .distributions | LKJCholesky
+log_normal from .distributions | LogNormal
+logistic_normal from .distributions | LogisticNormal
+lowrank_multivariate_normal from .distributions | LowRankMultivariateNormal
+mixture_same_family from .distributions | MixtureSameFamily
+multinomial from .distributions | Multinomial
+multivariate_normal from .distributions | MultivariateNormal
+negative_binomial from .distributions | NegativeBinomial
+normal from .distributions | Normal
+one_hot_categorical from .distributions | OneHotCategorical OneHotCategoricalStraightThrough
+pareto from .distributions | Pareto
+poisson from .distributions | Poisson
+relaxed_bernoulli from .distributions._relaxed | LogitRelaxedBernoulli
+relaxed_bernoulli from .distributions | RelaxedBernoulli
+relaxed_categorical from .distributions._relaxed | ExpRelaxedCategorical
+relaxed_categorical from .distributions | RelaxedOneHotCategorical
+studentT from .distributions | StudentT
+transformed_distribution from .distributions | TransformedDistribution
+uniform from .distributions | Uniform
+von_mises from .distributions | VonMises
+weibull from .distributions | Weibull
+wishart from .distributions | Wishart
+[nn.modules.*] names that PyTorch has in this file.
+activation from .nn | CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU
+    LogSigmoid LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax
+    Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
+adaptive from .nn | AdaptiveLogSoftmaxWithLoss
+batchnorm from .nn | BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm
+batchnorm from .nn.normalization.modules | _BatchNorm
+channelshuffle from .nn | ChannelShuffle
+container from .nn | ModuleDict ModuleList ParameterDict ParameterList Sequential
+conv from .nn | Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d
+    LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d
+conv from .nn.convolution.modules | _ConvNd _ConvTransposeNd
+distance from .nn | CosineSimilarity PairwiseDistance
+dropout from .nn | AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout
+flatten from .nn | Flatten Unflatten
+fold from .nn | Fold Unfold
+instancenorm from .nn | InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d
+    LazyInstanceNorm2d LazyInstanceNorm3d
+instancenorm from .nn.normalization.modules | _InstanceNorm
+lazy from .nn.module.lazy | LazyModuleMixin
+linear from .nn | Bilinear Identity LazyLinear Linear
+linear from .nn as Linear | NonDynamicallyQuantizableLinear
+loss from .nn | BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss
+    GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss
+    MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss
+    SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+loss from .nn.loss.modules | _Loss _WeightedLoss
+module from .nn | Module
+module from .nn.module.state as IncompatibleKeys | _IncompatibleKeys
+module from .nn.module.state as EXTRA | _EXTRA_STATE_KEY_SUFFIX
+module from .nn.module.global_hooks | register_module_backward_hook
+    register_module_buffer_registration_hook register_module_forward_hook
+    register_module_forward_pre_hook register_module_full_backward_hook
+    register_module_full_backward_pre_hook register_module_module_registration_hook
+    register_module_parameter_registration_hook
+normalization from .nn | CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm
+padding from .nn | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d
+    ConstantPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
+    ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
+pixelshuffle from .nn | PixelShuffle PixelUnshuffle
+pooling from .nn | AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d
+    AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d
+    FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d
+    MaxUnpool2d MaxUnpool3d
+rnn from .nn | GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase
+sparse from .nn | Embedding EmbeddingBag
+transformer from .nn | Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+    TransformerEncoderLayer
+upsampling from .nn | Upsample UpsamplingBilinear2d UpsamplingNearest2d
+[utils.data._utils] programs import `collate` from it.
+[utils.data._utils.collate] names that PyTorch has in this file.
+from .utils.data | default_collate default_convert
+[utils.data.*] names that PyTorch has in this file.
+dataloader from .utils.data | DataLoader default_collate default_convert get_worker_info
+dataset from .utils.data | ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset
+    TensorDataset random_split
+sampler from .utils.data | BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler
+    WeightedRandomSampler
+[nn.utils.*] names that PyTorch has in this file.
+fusion from .nn.utils | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval
+    fuse_linear_bn_weights
 """

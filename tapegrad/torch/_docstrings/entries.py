@@ -385,6 +385,9 @@ lr_lambda (callable or list of callable): The function, or one for each group.
 max_lr (float or list of float): The largest rate, or one for each group.
 max_momentum (float or list of float): The largest momentum, or one for each group.
 """,
+    "optim.optimizer": """
+-> Handle (Handle): Its `remove()` ends that.
+""",
     "profiler.profiler": """
 key (str): Its name in the file.
 use_python_export (bool): Ignored.

@@ -20,8 +20,9 @@ import functools
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from tapegrad.torch._docstrings.dimensions import entry_text, filled
@@ -116,10 +117,16 @@ _HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _CLEAN = re.compile(r"\n[^\s]")
 _MARGIN = re.compile(r"\n( +)\S")
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
-_SHORT = re.compile(r"(-> .+?|\*{0,2}\w[\w.]*(?:, \*{0,2}\w+)*)(?: \((.+?)\))?: ([^\sa-z].*)")
+_SHORT = re.compile(
+    r"(-> .+?|(?:See also |Attribute )?\*{0,2}\w[\w.]*(?:, \*{0,2}\w+)*)"
+    r"(?: \((.+?)\))?: ([^\sa-z].*)"
+)
+_TITLES = {"-> ": "Returns", "See also ": "See Also", "Attribute ": "Attributes"}
+_TITLES |= {word: word for word in ("Notes", "Yields")}
 _HEAD = re.compile(
     r"(?P<names>.+?)(?:(?P<whole> : .*)| \((?P<kind>[^\n]*)\))?(?:\n(?P<text>.*))?$", re.DOTALL
 )
+_OF_OBJECT = re.compile(r"^(\w+) \((.+?)\): ", re.MULTILINE)
 _CALL = re.compile(r">>> (?:\w+ = )?(?:F|torch(?:\.nn\.functional)?)\.(\w+)\(")
 _CALL_OF_F = re.compile(r"(?<![\w.])F\.")
 _COMPLETED: set[str] = set()  # the docstrings that have been made: an operation comes twice
@@ -154,6 +161,16 @@ def completed(function: Callable[..., Any], *, view: bool = False, several: bool
     made = _joined(head, sections)
     _COMPLETED.add(made)
     return made
+
+
+def of_object(text: str) -> str:
+    """The docstring of an object that is no function and no class, whose types are written."""
+    head, sections = _parts(text)
+    names = [(match[1], match[2], "") for match in _OF_OBJECT.finditer(text)]
+    written = sections.get("Parameters", "")
+    if written:
+        sections["Parameters"] = _parameters(names, written, "", shared)
+    return _joined(head, sections)
 
 
 def of_member(own: str | None, family: str | None, name: str) -> str:
@@ -226,14 +243,25 @@ def _entries(paragraph: str) -> Iterator[tuple[str, str]]:
     if len(matches) == len(entries):
         for match, entry in zip(matches, entries, strict=True):
             name, kind, _ = match.groups()
-            head = f"{name} ({kind})" if kind else name.removeprefix("-> ")
-            yield _title(name), f"{head}\n{entry_text(entry[match.start(3) :])}"
+            title, text = _title(name), entry_text(entry[match.start(3) :])
+            if title == "See Also":
+                yield title, f"{name.removeprefix('See also ')} : {text.strip()}"
+            elif title == "Notes":
+                yield title, textwrap.dedent(text)
+            elif title == "Attributes":
+                yield title, f"{name.removeprefix('Attribute ')} : {kind}\n{text}"
+            elif title == "Yields":
+                yield title, f"{kind}\n{text}"
+            else:
+                head = f"{name} ({kind})" if kind else name.removeprefix("-> ")
+                yield title, f"{head}\n{text}"
 
 
 def _title(name: str) -> str:
     """The section of a short entry, by its name: a parameter, `-> Tensor`, or an exception."""
-    if name.startswith("-> "):
-        return "Returns"
+    for start, title in _TITLES.items():
+        if name.startswith(start):
+            return title
     if name.endswith(("Error", "Exception")):
         return "Raises"
     return "Warns" if name.endswith("Warning") else "Parameters"
@@ -312,7 +340,8 @@ def _parameters(
             entries.append(match[0])
         else:
             kind = match["kind"] or kind_of(name, annotation)
-            entries.append(f"{match['names']} : {kind}{ending(default)}\n{match['text']}")
+            more = "" if ", default" in kind or ", optional" in kind else ending(default)
+            entries.append(f"{match['names']} : {kind}{more}\n{match['text']}")
     return "\n".join(filter(None, dict.fromkeys(entries)))
 
 
@@ -352,14 +381,21 @@ _OF_OPERATIONS = ("_docstrings", "_rules")
 _SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
 
 
-def complete() -> None:
-    """Complete the docstrings of the public names of all modules, and of their members."""
+def complete(late: str = "") -> None:
+    """Complete the docstrings of the public names of all modules, and of their members.
+
+    late: the one module of which to do so, which is imported after the others.
+    """
     seen: set[int] = set()
-    for module in [module for name, module in sys.modules.items() if _is_here(name)]:
-        for name in getattr(module, "__all__", ()):
-            for member, signature in _members(getattr(module, name, None), seen):
+    for module in [sys.modules[late]] if late else _modules():
+        for found in [found for name, found in vars(module).items() if name[0] != "_"]:
+            for member, signature in _members(found, seen):
                 if member.__doc__ not in _COMPLETED:
                     member.__doc__ = _completed_by_tables(member, signature)
+
+
+def _modules() -> list[ModuleType]:
+    return [module for name, module in sys.modules.items() if _is_here(name)]
 
 
 def _is_here(module: str) -> bool:
@@ -473,4 +509,13 @@ def _functions() -> dict[str, str]:
     return {f"{name}loss": known[name] for name in known} | known  # KLDivLoss is of kl_div
 
 
-__all__ = ["complete", "completed", "in_place", "of_member", "of_one", "of_two", "told"]
+__all__ = [
+    "complete",
+    "completed",
+    "in_place",
+    "of_member",
+    "of_object",
+    "of_one",
+    "of_two",
+    "told",
+]

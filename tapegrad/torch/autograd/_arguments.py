@@ -239,6 +239,3 @@ def single_of(name: str, outputs: Tree, is_tuple: bool) -> Tensor:
         )
     found: Tensor = outputs[0]
     return found
-
-
-__all__ = ["Tensors", "single_of"]

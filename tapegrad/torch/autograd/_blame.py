@@ -340,6 +340,3 @@ def text_of(func: Function, inputs: Sequence[Any], order: int) -> str:
     """Addition to gradcheck's error: the culprit, or that there is none."""
     found = culprit_of(func, inputs, order)
     return f"{NONE} ({name_of(func)})" if found is None else str(found)
-
-
-__all__ = ["culprit_of", "text_of"]

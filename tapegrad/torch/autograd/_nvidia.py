@@ -29,8 +29,7 @@ class _Ranges:
     detailed = True
 
     def __init__(self, nvtx: Any, shapes: bool) -> None:
-        self.nvtx = nvtx
-        self.shapes = shapes
+        self.nvtx, self.shapes = nvtx, shapes
 
     def __repr__(self) -> str:
         return "emit_nvtx"
@@ -75,19 +74,10 @@ class _Ranges:
 class emit_nvtx(Block[Any]):
     """Context manager that makes a range of NVTX of every operation, for NVIDIA's profilers.
 
-    Parameters
-    ----------
-    enabled : bool, default True
-        False for a block in which nothing is done.
-    record_shapes : bool, default False
-        Let the ranges' names tell the shapes of the arguments.
-
-    Raises
-    ------
-    ImportError
-        Where it is entered and the package nvtx is not installed.
-    RuntimeError
-        Where it is entered a second time, or while a profile runs.
+    enabled: False for a block in which nothing is done.
+    record_shapes: Let the ranges' names tell the shapes of the arguments.
+    ImportError: Where it is entered and the package nvtx is not installed.
+    RuntimeError: Where it is entered a second time, or while a profile runs.
 
     >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
     ...     torch.ones(2).sum()
@@ -95,8 +85,7 @@ class emit_nvtx(Block[Any]):
     """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
-        self.enabled = enabled
-        self.record_shapes = record_shapes
+        self.enabled, self.record_shapes = enabled, record_shapes
         self.entered: bool = False
 
     def _opened(self) -> Generator[Self | None]:
@@ -142,15 +131,8 @@ class EnforceUnique:
     def see(self, *key: Any) -> None:
         """Note a key.
 
-        Parameters
-        ----------
-        *key : object
-            What it consists of.
-
-        Raises
-        ------
-        RuntimeError
-            If it was seen before.
+        *key: What it consists of.
+        RuntimeError: If it was seen before.
         """
         if key in self.seen:
             raise RuntimeError(f"duplicate key: {key}")
@@ -181,14 +163,8 @@ LAUNCHES = """
 def load_nvprof(path: str) -> EventList:
     """The ranges in a file of nvprof, which `nvprof -o` wrote, each with its kernels.
 
-    Returns
-    -------
-    EventList
-        The ranges in order of time.
-
-    See Also
-    --------
-    parse_nvprof_trace : The same as a list.
+    -> EventList: The ranges in order of time.
+    See also parse_nvprof_trace: The same as a list.
 
     >>> from tapegrad.torch.autograd.profiler import load_nvprof
     >>> events = load_nvprof("trace.prof")  # doctest: +SKIP
@@ -201,17 +177,9 @@ def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
 
     A kernel belongs to every range within which it was launched.
 
-    Returns
-    -------
-    list of FunctionEvent
-        The ranges, with their kernels.
-
-    Raises
-    ------
-    RuntimeError
-        If a range or a launch is listed twice.
-    AssertionError
-        If a kernel was launched by another call than cudaLaunchKernel.
+    -> list of FunctionEvent: The ranges, with their kernels.
+    RuntimeError: If a range or a launch is listed twice.
+    AssertionError: If a kernel was launched by another call than cudaLaunchKernel.
 
     >>> from tapegrad.torch.autograd.profiler import parse_nvprof_trace
     >>> events = parse_nvprof_trace("trace.prof")  # doctest: +SKIP
@@ -242,6 +210,3 @@ def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
             duration = (row["last"] - row["first"]) / NANOSECONDS
             found[row["marker"]].append_kernel(strings[row["kernel"]], 0, duration)
     return sorted(found.values(), key=lambda event: event.time_range.start)
-
-
-__all__ = ["EnforceUnique", "emit_nvtx", "load_nvprof", "parse_nvprof_trace"]

@@ -34,35 +34,16 @@ def backward(
 ) -> None:
     """Add to the `grad` of the leaves the derivatives of the sum of `tensors`.
 
-    Parameters
-    ----------
-    tensors : Tensor or sequence of Tensor
-        What is differentiated.
-    grad_tensors : Tensor or sequence of Tensor or None, default None
-        The cotangent of each, of its shape; None, which is 1, for a tensor of one element.
-    grad_variables : Tensor or sequence of Tensor, optional
-        The old name of `grad_tensors`.
-
-    Returns
-    -------
-    None
-        The gradients are in `grad` of the leaves.
-
-    Raises
-    ------
-    RuntimeError
-        If `inputs` is empty, if there is no graph, or if its values were freed by a pass before.
-
-    Warns
-    -----
-    FutureWarning
-        If `grad_variables` is given.
-    DeprecationWarning
-        If `retain_variables` is given.
-
-    See Also
-    --------
-    grad : Gradients as results, with no `grad` changed.
+    tensors (Tensor or sequence of Tensor): What is differentiated.
+    grad_tensors (Tensor or sequence of Tensor or None, default None): The cotangent of each, of
+        its shape; None, which is 1, for a tensor of one element.
+    grad_variables (Tensor or sequence of Tensor): The old name of `grad_tensors`.
+    -> None: The gradients are in `grad` of the leaves.
+    RuntimeError: If `inputs` is empty, if there is no graph, or if its values were freed by a pass
+        before.
+    FutureWarning: If `grad_variables` is given.
+    DeprecationWarning: If `retain_variables` is given.
+    See also grad: Gradients as results, with no `grad` changed.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.backward((x * x).sum())
@@ -123,25 +104,11 @@ def _backward(
 ) -> None:
     """Add to the `grad` of the leaves the derivative of this tensor.
 
-    Parameters
-    ----------
-    gradient : Tensor, optional
-        The cotangent of this tensor, of its shape; 1 for one element if it is left out.
-
-    Returns
-    -------
-    None
-        The gradients are in `grad` of the leaves.
-
-    Raises
-    ------
-    RuntimeError
-        Where there is no graph, where it was freed, or where a kept value was changed in place.
-
-    Warns
-    -----
-    DeprecationWarning
-        If `retain_variables` is given.
+    gradient: The cotangent of this tensor, of its shape; 1 for one element if it is left out.
+    -> None: The gradients are in `grad` of the leaves.
+    RuntimeError: Where there is no graph, where it was freed, or where a kept value was changed in
+        place.
+    DeprecationWarning: If `retain_variables` is given.
 
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> (x**2).backward()
@@ -188,46 +155,23 @@ def grad(
 ) -> tuple[Tensor, ...]:
     """The derivatives of the sum of `outputs` by `inputs`; no `grad` is changed.
 
-    Parameters
-    ----------
-    outputs : Tensor or sequence of Tensor
-        What is differentiated.
-    inputs : Tensor or sequence of Tensor
-        By what; leaves, or tensors that were computed on the way.
-    grad_outputs : Tensor or sequence of Tensor or None, default None
-        The cotangent of each output, of its shape; None, which is 1, for one element.
-    create_graph : bool, default False
-        Make the results differentiable.
-    only_inputs : bool, default True
-        Ignored.
-    allow_unused : bool, optional
-        Give None for an input on which the outputs do not depend; by default as
+    outputs (Tensor or sequence of Tensor): What is differentiated.
+    inputs (Tensor or sequence of Tensor): By what; leaves, or tensors that were computed on the
+        way.
+    grad_outputs (Tensor or sequence of Tensor or None, default None): The cotangent of each
+        output, of its shape; None, which is 1, for one element.
+    create_graph: Make the results differentiable.
+    only_inputs: Ignored.
+    allow_unused: Give None for an input on which the outputs do not depend; by default as
         `materialize_grads`.
-    is_grads_batched : bool, default False
-        Whether `grad_outputs`, and so the results, have one more dimension in front.
-    materialize_grads : bool, default False
-        Give zeros for an input on which the outputs do not depend.
-
-    Returns
-    -------
-    tuple of Tensor
-        One for each input, of its shape.
-
-    Raises
-    ------
-    RuntimeError
-        If `inputs` is empty, or the outputs do not depend on one and nothing allows that.
-    ValueError
-        If `materialize_grads` is given with `allow_unused=False`.
-
-    Warns
-    -----
-    FutureWarning
-        If `only_inputs` is False.
-
-    See Also
-    --------
-    backward : Add the gradients to `grad`.
+    is_grads_batched: Whether `grad_outputs`, and so the results, have one more dimension in front.
+    materialize_grads: Give zeros for an input on which the outputs do not depend.
+    -> tuple of Tensor: One for each input, of its shape.
+    RuntimeError: If `inputs` is empty, or the outputs do not depend on one and nothing allows
+        that.
+    ValueError: If `materialize_grads` is given with `allow_unused=False`.
+    FutureWarning: If `only_inputs` is False.
+    See also backward: Add the gradients to `grad`.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
@@ -392,6 +336,3 @@ def _wanted_node(x: object) -> Node:
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return node
-
-
-__all__ = ["backward", "grad"]

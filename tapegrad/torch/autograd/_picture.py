@@ -38,19 +38,10 @@ def make_dot(
 
     Nodes are grey, leaves that require grad are blue with their shapes, and the results green.
 
-    Parameters
-    ----------
-    var : Tensor or sequence of Tensor
-        The results.
-    params : dict, optional
-        Names for leaves, as `dict(model.named_parameters())`.
-    show_saved : bool, default False
-        Also show the tensors that nodes keep, in orange.
-
-    Returns
-    -------
-    Picture
-        A str with a method `save(path)`, for Graphviz to draw.
+    var (Tensor or sequence of Tensor): The results.
+    params (dict): Names for leaves, as `dict(model.named_parameters())`.
+    show_saved: Also show the tensors that nodes keep, in orange.
+    -> Picture: A str with a method `save(path)`, for Graphviz to draw.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> print(torch.autograd.graph.make_dot((x * x).sum(), {"x": x}).count("->"))
@@ -103,6 +94,3 @@ def _saved_lines(node: Node) -> list[str]:
             lines.append(f'  "{key}" [label="{said}" fillcolor=orange]')
             lines.append(f'  "{key}" -> "{id(node)}" [dir=none]')
     return lines
-
-
-__all__ = ["Picture", "make_dot"]

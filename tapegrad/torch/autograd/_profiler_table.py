@@ -161,12 +161,3 @@ def _cell(text: str, width: int, title: str) -> str:
 def _end(line: str, width: int) -> str:
     """A source location that is cut at its start, where it is a path."""
     return line if len(line) <= width else f"...{line[3 - width :]}"
-
-
-__all__ = [
-    "MEMORY_EVENT_NAME",
-    "build_table",
-    "format_memory",
-    "format_time",
-    "format_time_share",
-]

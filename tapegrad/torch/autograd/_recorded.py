@@ -294,9 +294,7 @@ class Steps:
     """The entries of a replay. Taking the next one ends the event of the step before."""
 
     def __init__(self, entries: Iterable[Any], bars: Any, watcher: Any) -> None:
-        self.entries = entries
-        self.bars = bars
-        self.watcher = watcher
+        self.entries, self.bars, self.watcher = entries, bars, watcher
         self.step: Any = None
         self.detailed = watcher.detailed
 

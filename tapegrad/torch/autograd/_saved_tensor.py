@@ -145,5 +145,3 @@ def _of_function(node: Any) -> tuple[SavedTensor, ...]:
 
 
 saved_names.RAW += [SavedTensor._of, _of_function]
-
-__all__ = ["SavedTensor"]

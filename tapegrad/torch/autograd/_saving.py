@@ -101,6 +101,3 @@ class Clones:
     def clear(self) -> None:
         """Free all copies."""
         self.kept = {}
-
-
-__all__ = ["Clones", "Disk"]

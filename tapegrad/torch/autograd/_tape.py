@@ -264,23 +264,13 @@ def tape(tensors: Tree | Callable[[], Tree], params: Any = None) -> TapeView:
     what the graph keeps for the pass. `run(gradient)` replays backward, with times and norms; it
     adds nothing to any `grad`, keeps the graph, and runs the hooks of tensors and nodes.
 
-    Parameters
-    ----------
-    tensors : Tensor, container of them, or callable
-        The results; or a function without arguments that computes them, whose lines are noted
-        then. Other calls have lines if they were made in anomaly mode.
-    params : Module or dict, optional
-        Names for leaves: a module, or `dict(model.named_parameters())`; others are `leaf`.
-
-    Returns
-    -------
-    TapeView
-        The graph.
-
-    Raises
-    ------
-    RuntimeError
-        If no tensor requires grad; in `run` also where the graph was freed.
+    tensors (Tensor, container of them, or callable): The results; or a function without arguments
+        that computes them, whose lines are noted then. Other calls have lines if they were made in
+        anomaly mode.
+    params (Module or dict): Names for leaves: a module, or `dict(model.named_parameters())`;
+        others are `leaf`.
+    -> TapeView: The graph.
+    RuntimeError: If no tensor requires grad; in `run` also where the graph was freed.
 
     >>> w = torch.ones(3, requires_grad=True)
     >>> view = torch.autograd.graph.tape((w * w).sum(), {"w": w})
@@ -307,6 +297,3 @@ def tape(tensors: Tree | Callable[[], Tree], params: Any = None) -> TapeView:
             "tape: expected a tensor that requires grad and has a grad_fn, got none"
         )
     return TapeView(title, history.rows(_Replay({})), history.run, history.outputs)
-
-
-__all__ = ["tape"]

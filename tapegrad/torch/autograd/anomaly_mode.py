@@ -315,14 +315,8 @@ class detect_anomaly(_modes.Manager):
     Where a backward pass raises, a warning tells where the forward call was made, and which call
     first had a NaN or an infinity in its result.
 
-    Warns
-    -----
-    UserWarning
-        Where it is made: it makes programs slow.
-
-    See Also
-    --------
-    set_detect_anomaly : Also as a function.
+    UserWarning: Where it is made: it makes programs slow.
+    See also set_detect_anomaly: Also as a function.
 
     >>> import warnings
     >>> x = torch.tensor(-1.0, requires_grad=True)
@@ -339,16 +333,13 @@ class detect_anomaly(_modes.Manager):
         self.changes: dict[str, Any] = {"anomaly": Anomaly(check_nan)}
         warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
-            "only be enabled for debugging.",
+            "only be enabled for debugging."
         )
 
     def clone(self) -> _modes.Manager:
         """A manager without the warning.
 
-        Returns
-        -------
-        Manager
-            Entered once; each call of a decorated function enters one of its own.
+        -> Manager: Entered once; each call of a decorated function enters one of its own.
         """
         return _Changed({"anomaly": Anomaly(self.check_nan)})
 
@@ -363,14 +354,8 @@ class _Changed(_modes.Manager):
 class set_detect_anomaly(Block[Any]):
     """Turn anomaly mode on or off: at once, and until the end of the block where it is a manager.
 
-    Parameters
-    ----------
-    mode : bool
-        Whether it is on.
-
-    See Also
-    --------
-    detect_anomaly : A context manager alone.
+    mode: Whether it is on.
+    See also detect_anomaly: A context manager alone.
 
     >>> x = torch.tensor(-1.0, requires_grad=True)
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
@@ -397,10 +382,7 @@ class set_detect_anomaly(Block[Any]):
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on.
 
-    Returns
-    -------
-    bool
-        In this thread.
+    -> bool: In this thread.
 
     >>> torch.is_anomaly_enabled()
     False
@@ -411,10 +393,7 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether a NaN in a backward pass is an error, in anomaly mode.
 
-    Returns
-    -------
-    bool
-        True also while the mode is off.
+    -> bool: True also while the mode is off.
 
     >>> torch.is_anomaly_check_nan_enabled()
     True

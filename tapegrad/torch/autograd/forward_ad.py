@@ -35,19 +35,9 @@ LEVEL: ContextVar[Below | None] = ContextVar("tapegrad_torch_dual_level", defaul
 def enter_dual_level() -> int:
     """Begin a level, in which tensors may have tangents.
 
-    Returns
-    -------
-    int
-        Its number, 0: levels do not nest.
-
-    Raises
-    ------
-    RuntimeError
-        Within a level.
-
-    See Also
-    --------
-    dual_level : The same as a context manager.
+    -> int: Its number, 0: levels do not nest.
+    RuntimeError: Within a level.
+    See also dual_level: The same as a context manager.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
@@ -64,15 +54,8 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the level: the tensors made in it have no tangents any more.
 
-    Parameters
-    ----------
-    level : int, optional
-        Its number, 0.
-
-    Raises
-    ------
-    RuntimeError
-        Outside of a level, and for another number.
+    level: Its number, 0.
+    RuntimeError: Outside of a level, and for another number.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
@@ -97,15 +80,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
 def dual_level() -> Iterator[int]:
     """Context manager of a level, in which tensors may have tangents.
 
-    Yields
-    ------
-    int
-        Its number, 0.
-
-    Raises
-    ------
-    RuntimeError
-        Within a level: levels do not nest.
+    Yields (int): Its number, 0.
+    RuntimeError: Within a level: levels do not nest.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
@@ -128,33 +104,15 @@ def _leave() -> None:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor of the same value, with a tangent.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The value, of a floating or complex dtype.
-    tangent : Tensor
-        The tangent, of its shape; it is converted to its dtype.
-    level : int, optional
-        The number of the level, 0: there is one.
-
-    Returns
-    -------
-    Tensor
-        It shares the memory of `tensor`.
-
-    Raises
-    ------
-    RuntimeError
-        Outside of a level, for a tangent of another shape, for tensors that have tangents already,
-        and within a transform of `torch.func`.
-    ValueError
-        For dtypes that are neither floating nor complex.
-    TypeError
-        For what is no tensor.
-
-    See Also
-    --------
-    unpack_dual : The value and the tangent of a tensor.
+    tensor: The value, of a floating or complex dtype.
+    tangent: The tangent, of its shape; it is converted to its dtype.
+    level: The number of the level, 0: there is one.
+    -> Tensor: It shares the memory of `tensor`.
+    RuntimeError: Outside of a level, for a tangent of another shape, for tensors that have
+        tangents already, and within a transform of `torch.func`.
+    ValueError: For dtypes that are neither floating nor complex.
+    TypeError: For what is no tensor.
+    See also unpack_dual: The value and the tangent of a tensor.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad

@@ -24,10 +24,7 @@ from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 class FunctionCtx:
     """Context `ctx` of the methods of a Function.
 
-    Attributes
-    ----------
-    needs_input_grad : tuple of bool
-        Which arguments of the forward need a gradient.
+    Attribute needs_input_grad (tuple of bool): Which arguments of the forward need a gradient.
 
     >>> class Power(torch.autograd.Function):
     ...     @staticmethod
@@ -63,26 +60,16 @@ class FunctionCtx:
         Inputs and outputs that are saved so are freed with the graph, and checked for changes in
         place.
 
-        Parameters
-        ----------
-        *tensors : Tensor or None
-            What is kept. Keep anything else as an attribute of ctx: for it the call of the
-            Function raises TypeError.
+        *tensors (Tensor or None): What is kept. Keep anything else as an attribute of ctx: for it
+            the call of the Function raises TypeError.
         """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the `jvp`, where `saved_tensors` gives them.
 
-        Parameters
-        ----------
-        *tensors : Tensor or None
-            What is kept.
-
-        Raises
-        ------
-        TypeError
-            For anything else.
+        *tensors (Tensor or None): What is kept.
+        TypeError: For anything else.
         """
         check_saveable(tensors, "save_for_forward")
         self._saved_forward = tensors
@@ -90,15 +77,8 @@ class FunctionCtx:
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs the forward has written to; it must return them.
 
-        Parameters
-        ----------
-        *args : Tensor
-            The inputs.
-
-        Raises
-        ------
-        RuntimeError
-            For what is no tensor.
+        *args: The inputs.
+        RuntimeError: For what is no tensor.
         """
         _check_tensors("mark_dirty can only accept variables, but argument {} is of type {}", args)
         self._dirty = args
@@ -106,15 +86,8 @@ class FunctionCtx:
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no derivative: they do not require grad.
 
-        Parameters
-        ----------
-        *args : Tensor
-            The outputs.
-
-        Raises
-        ------
-        RuntimeError
-            For what is no tensor.
+        *args: The outputs.
+        RuntimeError: For what is no tensor.
         """
         _check_tensors(
             "mark_non_differentiable only accepts variable arguments, but got {1} at {0}", args
@@ -124,10 +97,7 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """Set whether the backward gets zeros or None where there is no gradient.
 
-        Parameters
-        ----------
-        value : bool
-            True for zeros, as at first.
+        value: True for zeros, as at first.
         """
         self._fills = bool(value)
 
@@ -145,10 +115,7 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Tensor, ...]:
         """The old name of `saved_tensors`."""
-        warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'",
-            DeprecationWarning,
-        )
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
 
@@ -195,15 +162,8 @@ class BackwardCFunction(FunctionNode, FunctionCtx):
     def apply(self, *gradients: Tensor | None) -> Any:
         """Call the Function's backward by hand.
 
-        Parameters
-        ----------
-        *gradients : Tensor or None
-            The gradient of each output.
-
-        Returns
-        -------
-        Tensor or None or tuple of them
-            What the backward returns.
+        *gradients (Tensor or None): The gradient of each output.
+        -> Tensor or None or tuple of them: What the backward returns.
         """
         return self._run(*gradients)
 
@@ -225,14 +185,9 @@ def backward_of(function: type[Any]) -> Callable[..., Any]:
 class FunctionMeta(type):
     """Gives each Function the class of its nodes.
 
-    Parameters
-    ----------
-    name : str
-        The name of the Function.
-    bases : tuple of type
-        Its bases.
-    members : dict
-        What its body defines.
+    name: The name of the Function.
+    bases (tuple of type): Its bases.
+    members (dict): What its body defines.
 
     >>> isinstance(torch.autograd.Function, torch.autograd.function.FunctionMeta)
     True
@@ -254,21 +209,10 @@ class Function(metaclass=FunctionMeta):
     a gradient or None for each argument of the forward; optionally `jvp(ctx, *grad_inputs)` and
     `vmap(info, in_dims, *args)`. Second derivatives are those of the operations in the backward.
 
-    Parameters
-    ----------
-    *args, **kwargs : object
-        Ignored: a Function is not meant to have instances.
-
-    Attributes
-    ----------
-    generate_vmap_rule : bool
-        Let `vmap` run the forward on the batch, rather than a static method `vmap`; False at
-        first.
-
-    Warns
-    -----
-    DeprecationWarning
-        If an instance is made.
+    *args, **kwargs: Ignored: a Function is not meant to have instances.
+    DeprecationWarning: If an instance is made.
+    Attribute generate_vmap_rule (bool): Let `vmap` run the forward on the batch, rather than a
+        static method `vmap`; False at first.
 
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
@@ -308,22 +252,10 @@ class Function(metaclass=FunctionMeta):
     def forward(*args: Any, **kwargs: Any) -> Any:
         """The operation, on tensors; run without logging.
 
-        Parameters
-        ----------
-        *args : object
-            The context, unless there is a `setup_context`, and the arguments of `apply`.
-        **kwargs : object
-            None in practice: `apply` gives arguments by position.
-
-        Returns
-        -------
-        Tensor or tuple
-            The outputs.
-
-        Raises
-        ------
-        NotImplementedError
-            If the subclass has none.
+        *args: The context, unless there is a `setup_context`, and the arguments of `apply`.
+        **kwargs: None in practice: `apply` gives arguments by position.
+        -> Tensor or tuple: The outputs.
+        NotImplementedError: If the subclass has none.
         """
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
@@ -333,14 +265,9 @@ class Function(metaclass=FunctionMeta):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Keep for the backward what it needs, where the forward gets no ctx.
 
-        Parameters
-        ----------
-        ctx : FunctionCtx
-            What keeps it.
-        inputs : tuple
-            The arguments of the forward.
-        output : Tensor or tuple
-            What it returned.
+        ctx (FunctionCtx): What keeps it.
+        inputs (tuple): The arguments of the forward.
+        output (Tensor or tuple): What it returned.
         """
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -348,20 +275,9 @@ class Function(metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments, from those of the outputs.
 
-        Parameters
-        ----------
-        *grad_outputs : Tensor or None
-            The gradient of each output.
-
-        Returns
-        -------
-        Tensor or None or tuple of them
-            One for each argument of the forward.
-
-        Raises
-        ------
-        NotImplementedError
-            If the subclass has neither this nor `vjp`.
+        *grad_outputs (Tensor or None): The gradient of each output.
+        -> Tensor or None or tuple of them: One for each argument of the forward.
+        NotImplementedError: If the subclass has neither this nor `vjp`.
         """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
@@ -374,20 +290,9 @@ class Function(metaclass=FunctionMeta):
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs, from those of the arguments.
 
-        Parameters
-        ----------
-        *grad_inputs : Tensor or None
-            The tangent of each argument.
-
-        Returns
-        -------
-        Tensor or tuple of Tensor
-            One for each output.
-
-        Raises
-        ------
-        NotImplementedError
-            If the subclass has none.
+        *grad_inputs (Tensor or None): The tangent of each argument.
+        -> Tensor or tuple of Tensor: One for each output.
+        NotImplementedError: If the subclass has none.
         """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -398,24 +303,12 @@ class Function(metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """The operation on batched tensors.
 
-        Parameters
-        ----------
-        info : VmapInfo
-            The size of the batch and how random numbers are drawn.
-        in_dims : tuple
-            The dimension of each argument along which the batch lies; None for one that is shared.
-        *args : object
-            The arguments.
-
-        Returns
-        -------
-        tuple
-            The outputs, and the dimensions along which their batch lies.
-
-        Raises
-        ------
-        NotImplementedError
-            If the subclass has none and `generate_vmap_rule` is False.
+        info (VmapInfo): The size of the batch and how random numbers are drawn.
+        in_dims (tuple): The dimension of each argument along which the batch lies; None for one
+            that is shared.
+        *args: The arguments.
+        -> tuple: The outputs, and the dimensions along which their batch lies.
+        NotImplementedError: If the subclass has none and `generate_vmap_rule` is False.
         """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method "
@@ -426,17 +319,9 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the operation, logged as one node.
 
-        Parameters
-        ----------
-        *args : object
-            The arguments of the forward; tensors among them can be differentiated by.
-        **kwargs : object
-            Arguments by name.
-
-        Returns
-        -------
-        Tensor or tuple
-            What the forward returned, on the graph.
+        *args: The arguments of the forward; tensors among them can be differentiated by.
+        **kwargs: Arguments by name.
+        -> Tensor or tuple: What the forward returned, on the graph.
         """
         try:
             if kwargs or cls._has_setup():
@@ -499,15 +384,8 @@ def _signature_of(forward: Callable[..., Any]) -> tuple[Any, inspect.Signature, 
 class InplaceFunction(Function):
     """A Function that may be told to work in place: `self.inplace`.
 
-    Parameters
-    ----------
-    inplace : bool, default False
-        The attribute of an instance; `Function` says why not to make any.
-
-    Warns
-    -----
-    DeprecationWarning
-        If an instance is made.
+    inplace: The attribute of an instance; `Function` says why not to make any.
+    DeprecationWarning: If an instance is made.
 
     >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
     True
@@ -521,16 +399,9 @@ class InplaceFunction(Function):
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a backward that must not be differentiated itself: its derivative is an error.
 
-    Parameters
-    ----------
-    function : callable
-        The backward.
-
-    Returns
-    -------
-    callable
-        One whose results raise RuntimeError when a backward pass goes through them; if no gradient
-        that it is given requires grad, they are constants.
+    function (callable): The backward.
+    -> callable: One whose results raise RuntimeError when a backward pass goes through them; if no
+        gradient that it is given requires grad, they are constants.
 
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod

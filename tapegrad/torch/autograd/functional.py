@@ -11,7 +11,7 @@ without, they have no history. With
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from tapegrad.torch.autograd._arguments import (
     single_of,
 )
 
+In = TypeVar("In")  # a tensor or a tuple of tensors, which the gradients are, too
+Out = TypeVar("Out")
 OUTPUTS = "outputs of the user-provided function"
 
 
@@ -52,64 +54,21 @@ def _one(like: Tensor) -> Tensor:
 # --- Products -----------------------------------------------------------------------------------
 
 
-@overload
-def vjp(
-    func: Callable[[Tensor], Tensor],
-    inputs: Tensor,
-    v: Tensor | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def vjp(
-    func: Callable[..., Tensor],
-    inputs: tuple[Tensor, ...],
-    v: Tensor | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, tuple[Tensor, ...]]: ...
-@overload
-def vjp(
-    func: Callable[[Tensor], tuple[Tensor, ...]],
-    inputs: Tensor,
-    v: tuple[Tensor, ...] | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[tuple[Tensor, ...], Tensor]: ...
-@overload
-def vjp(
-    func: Callable[..., tuple[Tensor, ...]],
-    inputs: tuple[Tensor, ...],
-    v: tuple[Tensor, ...] | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
-@overload
-def vjp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]: ...
 @folding
 def vjp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]:
+    func: Callable[..., Out],
+    inputs: In,
+    v: Tree = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Out, In]:
     """The value, and the product of a vector v and the Jacobian.
 
-    Parameters
-    ----------
-    v : Tensor or tuple of Tensor, optional
-        Of the shapes of the outputs; may be left out for a single real number, and is 1 then.
-
-    Returns
-    -------
-    tuple
-        `func(*inputs)`, and vJ, of the structure and shapes of the inputs.
-
-    Raises
-    ------
-    TypeError
-        If an input or output is no tensor.
-    RuntimeError
-        If v does not fit, or is left out where it must not be; with `strict`, see there.
+    v (Tensor or tuple of Tensor): Of the shapes of the outputs; may be left out for a single real
+        number, and is 1 then.
+    -> tuple: `func(*inputs)`, and vJ, of the structure and shapes of the inputs.
+    TypeError: If an input or output is no tensor.
+    RuntimeError: If v does not fit, or is left out where it must not be; with `strict`, see there.
 
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
@@ -133,63 +92,20 @@ def vjp(
     return _finished(outputs, out_is_tuple, found, is_tuple, create_graph)
 
 
-@overload
-def jvp(
-    func: Callable[[Tensor], Tensor],
-    inputs: Tensor,
-    v: Tensor | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def jvp(
-    func: Callable[..., Tensor],
-    inputs: tuple[Tensor, ...],
-    v: tuple[Tensor, ...] | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def jvp(
-    func: Callable[[Tensor], tuple[Tensor, ...]],
-    inputs: Tensor,
-    v: Tensor | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
-@overload
-def jvp(
-    func: Callable[..., tuple[Tensor, ...]],
-    inputs: tuple[Tensor, ...],
-    v: tuple[Tensor, ...] | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
-@overload
-def jvp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]: ...
 @folding
 def jvp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]:
+    func: Callable[..., Out],
+    inputs: In,
+    v: Tree = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Out, Out]:
     """The value, and the product of the Jacobian and a vector v.
 
-    Returns
-    -------
-    tuple
-        `func(*inputs)`, and Jv, of the structure and shapes of the outputs.
-
-    Raises
-    ------
-    TypeError
-        If an input or output is no tensor.
-    RuntimeError
-        If v does not fit, or is left out where it must not be; with `strict`, see there.
-
-    See Also
-    --------
-    tapegrad.torch.func.jvp : In forward mode, where this runs two backward passes.
+    -> tuple: `func(*inputs)`, and Jv, of the structure and shapes of the outputs.
+    TypeError: If an input or output is no tensor.
+    RuntimeError: If v does not fit, or is left out where it must not be; with `strict`, see there.
+    See also tapegrad.torch.func.jvp: In forward mode, where this runs two backward passes.
 
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
@@ -208,53 +124,22 @@ def jvp(
     return _finished(outputs, out_is_tuple, found, out_is_tuple, create_graph)
 
 
-@overload
-def vhp(
-    func: Callable[[Tensor], Tensor],
-    inputs: Tensor,
-    v: Tensor | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def vhp(
-    func: Callable[..., Tensor],
-    inputs: tuple[Tensor, ...],
-    v: tuple[Tensor, ...] | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, tuple[Tensor, ...]]: ...
-@overload
-def vhp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]: ...
 @folding
 def vhp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]:
+    func: Callable[..., Tensor],
+    inputs: In,
+    v: Tree = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, In]:
     """The value of a scalar function, and the product of a vector v and its Hessian.
 
-    Parameters
-    ----------
-    func : callable
-        Takes the inputs, and returns a tensor of one real number.
-
-    Returns
-    -------
-    tuple
-        `func(*inputs)`, and vH, of the structure and shapes of the inputs.
-
-    Raises
-    ------
-    TypeError
-        If an input or output is no tensor.
-    RuntimeError
-        If there are other outputs, or v does not fit or is left out where it must not be; with
-        `strict`, see there.
-
-    See Also
-    --------
-    hvp : The same product by one more backward pass.
+    func (callable): Takes the inputs, and returns a tensor of one real number.
+    -> tuple: `func(*inputs)`, and vH, of the structure and shapes of the inputs.
+    TypeError: If an input or output is no tensor.
+    RuntimeError: If there are other outputs, or v does not fit or is left out where it must not
+        be; with `strict`, see there.
+    See also hvp: The same product by one more backward pass.
 
     >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)
@@ -271,53 +156,22 @@ def vhp(
     return _finished((out,), False, found, is_tuple, create_graph)
 
 
-@overload
-def hvp(
-    func: Callable[[Tensor], Tensor],
-    inputs: Tensor,
-    v: Tensor | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def hvp(
-    func: Callable[..., Tensor],
-    inputs: tuple[Tensor, ...],
-    v: tuple[Tensor, ...] | None = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Tensor, tuple[Tensor, ...]]: ...
-@overload
-def hvp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]: ...
 @folding
 def hvp(
-    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Tree, Tree]:
+    func: Callable[..., Tensor],
+    inputs: In,
+    v: Tree = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, In]:
     """The value of a scalar function, and the product of its Hessian and a vector v.
 
-    Parameters
-    ----------
-    func : callable
-        Takes the inputs, and returns a tensor of one real number.
-
-    Returns
-    -------
-    tuple
-        `func(*inputs)`, and Hv, of the structure and shapes of the inputs.
-
-    Raises
-    ------
-    TypeError
-        If an input or output is no tensor.
-    RuntimeError
-        If there are other outputs, or v does not fit or is left out where it must not be; with
-        `strict`, see there.
-
-    See Also
-    --------
-    vhp : The same product by fewer backward passes, as the Hessian is symmetric.
+    func (callable): Takes the inputs, and returns a tensor of one real number.
+    -> tuple: `func(*inputs)`, and Hv, of the structure and shapes of the inputs.
+    TypeError: If an input or output is no tensor.
+    RuntimeError: If there are other outputs, or v does not fit or is left out where it must not
+        be; with `strict`, see there.
+    See also vhp: The same product by fewer backward passes, as the Hessian is symmetric.
 
     >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)
@@ -449,32 +303,16 @@ def jacobian(
 ) -> Tree:
     """The Jacobian: for each output and input a tensor of shape `out.shape + input.shape`.
 
-    Parameters
-    ----------
-    strategy : {"reverse-mode", "forward-mode"}, default "reverse-mode"
-        Forward mode is cheaper for many outputs and few inputs; it needs `vectorize`.
-
-    Returns
-    -------
-    Tensor or tuple
-        A tensor for one output and one input, a tuple if either are several, and a tuple with a
-        tuple for each output if both are.
-
-    Raises
-    ------
-    TypeError
-        If an input or output is no tensor.
-    RuntimeError
-        For complex outputs, unless `vectorize` is True; if `strict` comes with `vectorize`; with
-        `strict`, see there.
-    AssertionError
-        For another strategy.
-    NotImplementedError
-        For forward mode with `create_graph`, or without `vectorize`.
-
-    See Also
-    --------
-    hessian : Of a scalar function the second derivatives.
+    strategy ({"reverse-mode", "forward-mode"}): Forward mode is cheaper for many outputs and few
+        inputs; it needs `vectorize`.
+    -> Tensor or tuple: A tensor for one output and one input, a tuple if either are several, and a
+        tuple with a tuple for each output if both are.
+    TypeError: If an input or output is no tensor.
+    RuntimeError: For complex outputs, unless `vectorize` is True; if `strict` comes with
+        `vectorize`; with `strict`, see there.
+    AssertionError: For another strategy.
+    NotImplementedError: For forward mode with `create_graph`, or without `vectorize`.
+    See also hessian: Of a scalar function the second derivatives.
 
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -662,32 +500,16 @@ def hessian(
 ) -> Tree:
     """The Hessian of a scalar function: a tensor of shape `input.shape + input.shape`.
 
-    Parameters
-    ----------
-    func : callable
-        Takes the inputs, and returns a tensor of one real number.
-    outer_jacobian_strategy : {"reverse-mode", "forward-mode"}, default "reverse-mode"
-        How the gradient is differentiated; "forward-mode" needs `vectorize`.
-
-    Returns
-    -------
-    Tensor or tuple
-        For several inputs a tuple of tuples with a tensor for each pair of inputs.
-
-    Raises
-    ------
-    TypeError
-        If an input or output is no tensor.
-    RuntimeError
-        If there are other outputs; if `strict` comes with `vectorize`; with `strict`, see there.
-    AssertionError
-        For another strategy.
-    NotImplementedError
-        For forward mode with `create_graph`, or without `vectorize`.
-
-    See Also
-    --------
-    hvp : Its product with a vector, without the matrix.
+    func (callable): Takes the inputs, and returns a tensor of one real number.
+    outer_jacobian_strategy ({"reverse-mode", "forward-mode"}): How the gradient is differentiated;
+        "forward-mode" needs `vectorize`.
+    -> Tensor or tuple: For several inputs a tuple of tuples with a tensor for each pair of inputs.
+    TypeError: If an input or output is no tensor.
+    RuntimeError: If there are other outputs; if `strict` comes with `vectorize`; with `strict`,
+        see there.
+    AssertionError: For another strategy.
+    NotImplementedError: For forward mode with `create_graph`, or without `vectorize`.
+    See also hvp: Its product with a vector, without the matrix.
 
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],

@@ -16,10 +16,7 @@ from tapegrad.torch._graph.modes import (
 class set_multithreading_enabled(Manager):
     """Whether a backward pass may use several threads. It never does: this has no effect.
 
-    Parameters
-    ----------
-    mode : bool
-        Kept as the attribute `mode`.
+    mode: Kept as the attribute `mode`.
 
     >>> torch.autograd.grad_mode.set_multithreading_enabled(False).mode
     False
@@ -33,10 +30,7 @@ class set_multithreading_enabled(Manager):
     def clone(self) -> Self:
         """Another manager of the same kind.
 
-        Returns
-        -------
-        Manager
-            Entered once; each call of a decorated function enters one of its own.
+        -> Manager: Entered once; each call of a decorated function enters one of its own.
         """
         return type(self)(self.mode)
 

@@ -55,52 +55,26 @@ def gradcheck(
     Each element moves on its own. A function that reads one triangle of a matrix, such as
     `torch.linalg.cholesky` or `eigh`, has a symmetric gradient: check it of `(a + a.mH) / 2`.
 
-    Parameters
-    ----------
-    inputs : Tensor or tuple
-        Those that require grad are checked, and should be float64 or complex128: in float32 the
-        differences themselves are only good to a few digits.
-    eps : float, default 1e-6
-        The step of the differences.
-    atol, rtol : float, defaults 1e-5 and 1e-3
-        A derivative may differ by `atol + rtol * |difference|`.
-    check_undefined_grad : bool, default True
-        Also check that undefined gradients of outputs are taken.
-    check_batched_forward_grad : bool, default False
-        Also check batched forward mode.
-    check_forward_ad : bool, default False
-        Check forward mode.
-    check_backward_ad : bool, default True
-        Check backward passes.
-    blame : bool, default False
-        Add to the error which operation of `func` is wrong, by its name, the line that calls it,
-        the argument and the element; where a derivative raises, a note says whose. PyTorch's
+    inputs (Tensor or tuple): Those that require grad are checked, and should be float64 or
+        complex128: in float32 the differences themselves are only good to a few digits.
+    eps (float, default 1e-6): The step of the differences.
+    atol, rtol (float, defaults 1e-5 and 1e-3): A derivative may differ by `atol + rtol *
+        |difference|`.
+    check_undefined_grad: Also check that undefined gradients of outputs are taken.
+    check_batched_forward_grad: Also check batched forward mode.
+    check_forward_ad: Check forward mode.
+    check_backward_ad: Check backward passes.
+    blame: Add to the error which operation of `func` is wrong, by its name, the line that calls
+        it, the argument and the element; where a derivative raises, a note says whose. PyTorch's
         gradcheck has no such parameter.
-
-    Returns
-    -------
-    bool
-        True, or False where they differ and `raise_exception` is False.
-
-    Raises
-    ------
-    GradcheckError
-        Where they differ; it is a RuntimeError.
-    ValueError
-        If no input requires grad.
-    RuntimeError
-        If an input has elements that share memory by a stride of 0.
-    AssertionError
-        If neither mode is to be checked, or a batched check is asked for without its mode.
-
-    Warns
-    -----
-    UserWarning
-        If an input that requires grad is not of double precision.
-
-    See Also
-    --------
-    gradgradcheck : The same of second derivatives.
+    -> bool: True, or False where they differ and `raise_exception` is False.
+    GradcheckError: Where they differ; it is a RuntimeError.
+    ValueError: If no input requires grad.
+    RuntimeError: If an input has elements that share memory by a stride of 0.
+    AssertionError: If neither mode is to be checked, or a batched check is asked for without its
+        mode.
+    UserWarning: If an input that requires grad is not of double precision.
+    See also gradgradcheck: The same of second derivatives.
 
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
@@ -191,42 +165,22 @@ def gradgradcheck(
 ) -> bool:
     """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
 
-    Parameters
-    ----------
-    inputs : Tensor or tuple
-        As in `gradcheck`.
-    grad_outputs : Tensor or tuple of Tensor, optional
-        The cotangents of the outputs that require grad; random ones if left out.
-    eps : float, default 1e-6
-        The step of the differences.
-    atol, rtol : float, defaults 1e-5 and 1e-3
-        A derivative may differ by `atol + rtol * |difference|`.
-    gen_non_contig_grad_outputs : bool, default False
-        Let random cotangents have gaps in memory.
-    check_undefined_grad : bool, default True
-        Also check that undefined gradients are taken.
-    check_fwd_over_rev : bool, default False
-        Differentiate the backward pass in forward mode.
-    check_rev_over_rev : bool, default True
-        Differentiate the backward pass by a backward pass.
-    blame : bool, default False
-        As in `gradcheck`.
-
-    Returns
-    -------
-    bool
-        True, or False where they differ and `raise_exception` is False.
-
-    Raises
-    ------
-    GradcheckError
-        Where they differ; it is a RuntimeError.
-    AssertionError
-        If neither way is asked for, or what only the second checks is asked for without it.
-
-    See Also
-    --------
-    gradcheck : The same of first derivatives.
+    inputs (Tensor or tuple): As in `gradcheck`.
+    grad_outputs (Tensor or tuple of Tensor): The cotangents of the outputs that require grad;
+        random ones if left out.
+    eps (float, default 1e-6): The step of the differences.
+    atol, rtol (float, defaults 1e-5 and 1e-3): A derivative may differ by `atol + rtol *
+        |difference|`.
+    gen_non_contig_grad_outputs: Let random cotangents have gaps in memory.
+    check_undefined_grad: Also check that undefined gradients are taken.
+    check_fwd_over_rev: Differentiate the backward pass in forward mode.
+    check_rev_over_rev: Differentiate the backward pass by a backward pass.
+    blame: As in `gradcheck`.
+    -> bool: True, or False where they differ and `raise_exception` is False.
+    GradcheckError: Where they differ; it is a RuntimeError.
+    AssertionError: If neither way is asked for, or what only the second checks is asked for
+        without it.
+    See also gradcheck: The same of first derivatives.
 
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
@@ -364,7 +318,7 @@ class _Check:
                 warn(
                     f"Input #{position} requires gradient and is not a double precision floating "
                     "point or complex. This check will likely fail if all the inputs are not of "
-                    "double precision floating point or complex. ",
+                    "double precision floating point or complex. "
                 )
             if _is_checked(x) and any(
                 x.numel() and stride == 0 and side > 1
@@ -420,10 +374,7 @@ class _Check:
         return [(a - b) / (2 * abs(step)) for a, b in zip(above, below, strict=True)]
 
     def _check_alike(
-        self,
-        above: list[np.ndarray[Any, Any]],
-        below: list[np.ndarray[Any, Any]],
-        where: str,
+        self, above: list[np.ndarray[Any, Any]], below: list[np.ndarray[Any, Any]], where: str
     ) -> None:
         """Raise AssertionError where the number, shape or dtype of the outputs changes."""
         if len(above) != len(below):

@@ -45,20 +45,9 @@ DISABLED: ContextVar[str | None] = ContextVar("tapegrad_torch_no_saved_hooks", d
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The destination of a tensor's gradient; `backward` and `grad` accept it for the tensor.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        One that requires grad.
-
-    Returns
-    -------
-    GradientEdge
-        The node, and the number of its result.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor that does not require grad.
+    tensor: One that requires grad.
+    -> GradientEdge: The node, and the number of its result.
+    RuntimeError: For a tensor that does not require grad.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> edge = torch.autograd.graph.get_gradient_edge(x)
@@ -88,8 +77,7 @@ class _Packed:
     def __init__(self, value: Value, packed: Any, hooks: HookPair) -> None:
         self.shape, self.dtype = value.shape, value.dtype
         self.ndim, self.size = value.ndim, value.size
-        self.packed = packed
-        self.hooks = hooks
+        self.packed, self.hooks = packed, hooks
 
     def unpacked(self) -> Any:
         """The array, unpacked by the hook."""
@@ -102,8 +90,7 @@ class _Unpacking:
     __slots__ = ("order", "paired")
 
     def __init__(self, order: Sequence[int], paired: bool) -> None:
-        self.order = order
-        self.paired = paired
+        self.order, self.paired = order, paired
 
     def unpacked(self, out: Value, x: Value, y: Value) -> tuple[Any, ...]:
         """The result and the arguments that an entry kept, in the order of packing."""
@@ -224,24 +211,13 @@ class HookPair:
 class saved_tensors_hooks(_modes.Manager):
     """Context manager in which `pack_hook` packs the tensors that are saved for backward passes.
 
-    Parameters
-    ----------
-    pack_hook : callable
-        Takes a tensor that is saved, and returns anything; it must not write to the tensor.
-    unpack_hook : callable
-        Takes what `pack_hook` returned, when a backward pass needs it, and returns a tensor of the
-        same values.
-
-    Raises
-    ------
-    RuntimeError
-        Where it is entered within `disable_saved_tensors_hooks`.
-    TypeError
-        Where it is entered and a hook is not callable.
-
-    See Also
-    --------
-    save_on_cpu : Hooks that copy, or write into files.
+    pack_hook (callable): Takes a tensor that is saved, and returns anything; it must not write to
+        the tensor.
+    unpack_hook (callable): Takes what `pack_hook` returned, when a backward pass needs it, and
+        returns a tensor of the same values.
+    RuntimeError: Where it is entered within `disable_saved_tensors_hooks`.
+    TypeError: Where it is entered and a hook is not callable.
+    See also save_on_cpu: Hooks that copy, or write into files.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.item(), torch.tensor):
@@ -253,8 +229,7 @@ class saved_tensors_hooks(_modes.Manager):
     def __init__(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def _change(self) -> None:
         reason = DISABLED.get()
@@ -273,10 +248,8 @@ class saved_tensors_hooks(_modes.Manager):
     def clone(self) -> _modes.Manager:
         """Another manager of the same hooks.
 
-        Returns
-        -------
-        saved_tensors_hooks
-            Entered once; each call of a decorated function enters one of its own.
+        -> saved_tensors_hooks: Entered once; each call of a decorated function enters one of its
+            own.
         """
         return saved_tensors_hooks(self.pack_hook, self.unpack_hook)
 
@@ -284,24 +257,13 @@ class saved_tensors_hooks(_modes.Manager):
 class save_on_cpu(saved_tensors_hooks):
     """Context manager that keeps saved tensors on the CPU, as copies. There is no other device.
 
-    Parameters
-    ----------
-    pin_memory : bool, default False
-        Ignored.
-    device_type : str, default "cuda"
-        Ignored.
-    directory : path, optional
-        Our own addition: keep them in files there instead, each deleted with the part of the graph
-        that needs it.
-    compressed : bool, default False
-        Compress the files with zlib, which makes them smaller and slower.
-
-    Raises
-    ------
-    ValueError
-        If `compressed` is True without a `directory`.
-    OSError
-        Where a file cannot be written.
+    pin_memory: Ignored.
+    device_type: Ignored.
+    directory (path): Our own addition: keep them in files there instead, each deleted with the
+        part of the graph that needs it.
+    compressed: Compress the files with zlib, which makes them smaller and slower.
+    ValueError: If `compressed` is True without a `directory`.
+    OSError: Where a file cannot be written.
 
     >>> import tempfile
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -332,10 +294,7 @@ class save_on_cpu(saved_tensors_hooks):
     def clone(self) -> _modes.Manager:
         """Another manager of the same kind.
 
-        Returns
-        -------
-        Manager
-            Entered once; each call of a decorated function enters one of its own.
+        -> Manager: Entered once; each call of a decorated function enters one of its own.
         """
         return save_on_cpu(**self.options)  # type: ignore[arg-type]
 
@@ -346,12 +305,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     What is saved is a copy, taken at once; the backward pass has to run within the block. It gives
     an object whose `clear()` frees the copies.
 
-    Raises
-    ------
-    RuntimeError
-        Where it is entered within another.
-    AssertionError
-        In a backward pass after the block, or after `clear()`.
+    RuntimeError: Where it is entered within another.
+    AssertionError: In a backward pass after the block, or after `clear()`.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
@@ -380,10 +335,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def clone(self) -> _modes.Manager:
         """Another manager of the same kind.
 
-        Returns
-        -------
-        Manager
-            Entered once; each call of a decorated function enters one of its own.
+        -> Manager: Entered once; each call of a decorated function enters one of its own.
         """
         return allow_mutation_on_saved_tensors()
 
@@ -391,15 +343,9 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to one or several tensors, as if they had been changed in place.
 
-    Parameters
-    ----------
-    tensor : Tensor or iterable of Tensor
-        The tensors; of those made in inference mode, which have no versions, nothing is counted.
-
-    Raises
-    ------
-    RuntimeError
-        For anything else.
+    tensor (Tensor or iterable of Tensor): The tensors; of those made in inference mode, which have
+        no versions, nothing is counted.
+    RuntimeError: For anything else.
 
     >>> x = torch.ones(2)
     >>> torch.autograd.graph.increment_version(x)
@@ -429,20 +375,9 @@ def _itself(tensor: Tensor) -> Tensor:
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Context manager in which hooks for saved tensors are an error.
 
-    Parameters
-    ----------
-    error_message : str
-        The message of the error.
-
-    Yields
-    ------
-    None
-        Nothing.
-
-    Raises
-    ------
-    RuntimeError
-        If hooks are on already; where they are entered within the block.
+    error_message: The message of the error.
+    Yields (None): Nothing.
+    RuntimeError: If hooks are on already; where they are entered within the block.
 
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     with torch.autograd.graph.save_on_cpu():
@@ -481,8 +416,7 @@ class _Gathering:
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], Any], mode: str) -> None:
         self.nodes = [node_of(tensor) for tensor in tensors]
-        self.fn = fn
-        self.mode = mode
+        self.fn, self.mode = fn, mode
         self.lock = threading.Lock()
         self.found: WeakKeyDictionary[BackwardPass, dict[int, Any]] = WeakKeyDictionary()
 
@@ -511,25 +445,13 @@ def register_multi_grad_hook(
 ) -> MultiHandle:
     """Call a function when the gradients of several tensors are known.
 
-    Parameters
-    ----------
-    tensors : sequence of Tensor
-        The tensors, which require grad.
-    fn : callable
-        In mode "all" it takes a list of the gradients, None for those that a backward pass does
-        not compute; in mode "any" the first one.
-    mode : {"all", "any"}, default "all"
-        Whether it is called when all are known, or with the first.
-
-    Returns
-    -------
-    MultiHandle
-        Its `remove()` takes the hook away; it is a context manager that does so at its end.
-
-    Raises
-    ------
-    ValueError
-        For another mode.
+    tensors (sequence of Tensor): The tensors, which require grad.
+    fn (callable): In mode "all" it takes a list of the gradients, None for those that a backward
+        pass does not compute; in mode "any" the first one.
+    mode ({"all", "any"}): Whether it is called when all are known, or with the first.
+    -> MultiHandle: Its `remove()` takes the hook away; it is a context manager that does so at its
+        end.
+    ValueError: For another mode.
 
     >>> x, y = torch.tensor([2.0, 3.0], requires_grad=True).unbind()
     >>> handle = torch.autograd.graph.register_multi_grad_hook((x, y), print)

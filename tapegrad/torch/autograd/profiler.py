@@ -39,51 +39,24 @@ class profile(Block[Any]):
     It is a list of events after the block: `function_events`; printing it prints their table.
     Calls of all threads are recorded, each thread's apart. Where no profile runs it costs nothing.
 
-    Parameters
-    ----------
-    enabled : bool, default True
-        False for nothing to be recorded.
-    use_cuda : bool, default False
-        There is no such device, as a warning says.
-    use_device : str, optional
-        Likewise, unless it is "cpu".
-    record_shapes : bool, default False
-        Also record the shapes of arguments.
-    with_flops : bool, default False
-        Not counted, as a warning says.
-    profile_memory : bool, default False
-        Also record the bytes that each call allocated less those that it freed, of Python's
-        objects and NumPy's arrays, counted by `tracemalloc` in all threads.
-    with_stack : bool, default False
-        Also record the lines of the program that made the calls.
-    with_modules, use_kineto : bool, default False
-        Without effect.
-    use_cpu : bool, default True
-        The CPU is recorded in any case; for False a warning says so.
-    experimental_config : object, optional
-        Without effect.
-    acc_events : bool, default False
-        Without effect.
-    custom_trace_id_callback : callable, optional
-        Without effect.
-    post_processing_timeout_s : float, optional
-        Without effect.
-    activity_filters : object, optional
-        Without effect.
-
-    Raises
-    ------
-    RuntimeError
-        Where it is entered a second time.
-
-    Warns
-    -----
-    UserWarning
-        For what is asked and not there.
-
-    See Also
-    --------
-    tapegrad.torch.profiler.profile : Works in steps, on a schedule.
+    enabled: False for nothing to be recorded.
+    use_cuda: There is no such device, as a warning says.
+    use_device: Likewise, unless it is "cpu".
+    record_shapes: Also record the shapes of arguments.
+    with_flops: Not counted, as a warning says.
+    profile_memory: Also record the bytes that each call allocated less those that it freed, of
+        Python's objects and NumPy's arrays, counted by `tracemalloc` in all threads.
+    with_stack: Also record the lines of the program that made the calls.
+    with_modules, use_kineto: Without effect.
+    use_cpu: The CPU is recorded in any case; for False a warning says so.
+    experimental_config: Without effect.
+    acc_events: Without effect.
+    custom_trace_id_callback (callable): Without effect.
+    post_processing_timeout_s: Without effect.
+    activity_filters: Without effect.
+    RuntimeError: Where it is entered a second time.
+    UserWarning: For what is asked and not there.
+    See also tapegrad.torch.profiler.profile: Works in steps, on a schedule.
 
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
@@ -114,13 +87,10 @@ class profile(Block[Any]):
         self.enabled = enabled
         self.use_cuda = False
         self.use_device = None
-        self.use_cpu = use_cpu
-        self.record_shapes = record_shapes
+        self.use_cpu, self.record_shapes = use_cpu, record_shapes
         self.with_flops = False
-        self.profile_memory = profile_memory
-        self.with_stack = with_stack
-        self.with_modules = with_modules
-        self.acc_events = acc_events
+        self.profile_memory, self.with_stack = profile_memory, with_stack
+        self.with_modules, self.acc_events = with_modules, acc_events
         self.entered = False
         self._recorder: Recorder | None = None
         self._function_events: EventList | None = None
@@ -197,27 +167,14 @@ class profile(Block[Any]):
     ) -> str:
         """The events as a table.
 
-        Parameters
-        ----------
-        sort_by : str, optional
-            An attribute of events; by default the order is that of time.
-        row_limit : int, default 100
-            The most rows; -1 for all.
-        max_src_column_width : int, default 75
-            The width of the column of lines of the program.
-        max_name_column_width : int, default 55
-            The width of the column of names.
-        max_shapes_column_width : int, default 80
-            The width of the column of shapes.
-        header : str, optional
-            A line above the table.
-        top_level_events_only : bool, default False
-            Leave out events that another event contains.
-
-        Returns
-        -------
-        str
-            The table, as of `EventList.table`.
+        sort_by: An attribute of events; by default the order is that of time.
+        row_limit: The most rows; -1 for all.
+        max_src_column_width: The width of the column of lines of the program.
+        max_name_column_width: The width of the column of names.
+        max_shapes_column_width: The width of the column of shapes.
+        header: A line above the table.
+        top_level_events_only: Leave out events that another event contains.
+        -> str: The table, as of `EventList.table`.
         """
         return self.function_events.table(
             sort_by=sort_by,
@@ -237,19 +194,11 @@ class profile(Block[Any]):
     ) -> EventList:
         """The events of each name together.
 
-        Parameters
-        ----------
-        group_by_input_shape : bool, default False
-            Those of other shapes apart.
-        group_by_stack_n : int, default 0
-            Those apart that differ in the innermost lines of the program, as many of them.
-        group_by_overload_name : bool, default False
-            As in `EventList.key_averages`.
-
-        Returns
-        -------
-        EventList
-            A `FunctionEventAvg` for each group.
+        group_by_input_shape: Those of other shapes apart.
+        group_by_stack_n: Those apart that differ in the innermost lines of the program, as many of
+            them.
+        group_by_overload_name: As in `EventList.key_averages`.
+        -> EventList: A `FunctionEventAvg` for each group.
         """
         return self.function_events.key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
@@ -258,39 +207,24 @@ class profile(Block[Any]):
     def total_average(self) -> FunctionEventAvg:
         """All events together.
 
-        Returns
-        -------
-        FunctionEventAvg
-            Their sum.
+        -> FunctionEventAvg: Their sum.
         """
         return self.function_events.total_average()
 
     def export_chrome_trace(self, path: Any) -> None:
         """Write the events as a trace, which chrome://tracing and Perfetto read.
 
-        Parameters
-        ----------
-        path : path
-            The file, in JSON.
+        path (path): The file, in JSON.
         """
         self.function_events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write the stacks of the events with a time each.
 
-        Parameters
-        ----------
-        path : path
-            The file.
-        metric : str, default "self_cpu_time_total"
-            Which time.
-
-        Raises
-        ------
-        AssertionError
-            Without `with_stack`.
-        ValueError
-            For a metric that is not one of `EventList.supported_export_stacks_metrics`.
+        path (path): The file.
+        metric: Which time.
+        AssertionError: Without `with_stack`.
+        ValueError: For a metric that is not one of `EventList.supported_export_stacks_metrics`.
         """
         events = self.function_events
         if not self.with_stack:
@@ -300,17 +234,9 @@ class profile(Block[Any]):
     def toggle_collection_dynamic(self, enabled: bool, activities: object = None) -> None:
         """Turn recording off and on within a block: here it stays as it is.
 
-        Parameters
-        ----------
-        enabled : bool
-            Ignored.
-        activities : object, optional
-            Ignored.
-
-        Warns
-        -----
-        UserWarning
-            In every call.
+        enabled: Ignored.
+        activities: Ignored.
+        UserWarning: In every call.
         """
         warn("toggle_collection_dynamic is not supported: the whole block is recorded.")
 
@@ -325,17 +251,9 @@ class record_function:
 
     Outside of a profile it does nothing.
 
-    Parameters
-    ----------
-    name : str
-        The name.
-    args : str, optional
-        Text that is kept with the object.
-
-    Raises
-    ------
-    RuntimeError
-        Where a block is entered and the name is no text.
+    name: The name.
+    args: Text that is kept with the object.
+    RuntimeError: Where a block is entered and the name is no text.
 
     >>> with torch.autograd.profiler.profile() as prof:
     ...     with torch.autograd.profiler.record_function("part"):
@@ -345,8 +263,7 @@ class record_function:
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
-        self.name = name
-        self.args = args
+        self.name, self.args = name, args
         self.run_callbacks_on_exit = True
         self._ranges: list[Range] = []
 
@@ -388,17 +305,9 @@ class record_function:
 class emit_itt:
     """Ranges for Intel's VTune: not supported, as an error says.
 
-    Parameters
-    ----------
-    enabled : bool, default True
-        False for a block in which nothing is done.
-    record_shapes : bool, default False
-        Ignored.
-
-    Raises
-    ------
-    RuntimeError
-        Where it is entered, unless `enabled` is False.
+    enabled: False for a block in which nothing is done.
+    record_shapes: Ignored.
+    RuntimeError: Where it is entered, unless `enabled` is False.
 
     >>> with torch.autograd.profiler.emit_itt(enabled=False):
     ...     torch.ones(2).sum()
@@ -406,8 +315,7 @@ class emit_itt:
     """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
-        self.enabled = enabled
-        self.record_shapes = record_shapes
+        self.enabled, self.record_shapes = enabled, record_shapes
         self.entered = False
 
     def __enter__(self) -> Self | None:
@@ -440,10 +348,7 @@ class KinetoStepTracker:
     def init_step_count(cls, requester: str) -> None:
         """Begin to count for someone, at the step of the program.
 
-        Parameters
-        ----------
-        requester : str
-            Who counts.
+        requester: Who counts.
         """
         cls._step_dict[requester] = cls._current_step
 
@@ -451,15 +356,8 @@ class KinetoStepTracker:
     def erase_step_count(cls, requester: str) -> bool:
         """Forget someone's count.
 
-        Parameters
-        ----------
-        requester : str
-            Who counted.
-
-        Returns
-        -------
-        bool
-            Whether there was a count.
+        requester: Who counted.
+        -> bool: Whether there was a count.
         """
         return cls._step_dict.pop(requester, None) is not None
 
@@ -467,20 +365,9 @@ class KinetoStepTracker:
     def increment_step(cls, requester: str) -> int:
         """Count a step of someone's.
 
-        Parameters
-        ----------
-        requester : str
-            Who counts; from now on, if they did not.
-
-        Returns
-        -------
-        int
-            The step of the program.
-
-        Warns
-        -----
-        UserWarning
-            If the step of the program grows by more than one.
+        requester: Who counts; from now on, if they did not.
+        -> int: The step of the program.
+        UserWarning: If the step of the program grows by more than one.
         """
         if requester not in cls._step_dict:
             cls.init_step_count(requester)
@@ -498,10 +385,7 @@ class KinetoStepTracker:
     def current_step(cls) -> int:
         """The step of the program.
 
-        Returns
-        -------
-        int
-            The largest count so far.
+        -> int: The largest count so far.
         """
         return cls._current_step
 
@@ -509,10 +393,7 @@ class KinetoStepTracker:
 def kineto_available() -> bool:
     """Whether PyTorch's tracing library is there: the recorder is tapegrad's own.
 
-    Returns
-    -------
-    bool
-        False.
+    -> bool: False.
 
     >>> torch.autograd.profiler.kineto_available()
     False

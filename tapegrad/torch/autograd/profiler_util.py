@@ -32,12 +32,8 @@ METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total")
 class Interval:
     """A stretch of time.
 
-    Parameters
-    ----------
-    start : float
-        Where it begins, in microseconds.
-    end : float
-        Where it ends.
+    start: Where it begins, in microseconds.
+    end: Where it ends.
 
     >>> from tapegrad.torch.autograd.profiler_util import Interval
     >>> Interval(1.0, 3.0).elapsed_us()
@@ -45,16 +41,12 @@ class Interval:
     """
 
     def __init__(self, start: float, end: float) -> None:
-        self.start = start
-        self.end = end
+        self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
         """The length of the stretch.
 
-        Returns
-        -------
-        float
-            In microseconds.
+        -> float: In microseconds.
         """
         return self.end - self.start
 
@@ -62,14 +54,9 @@ class Interval:
 class Kernel(NamedTuple):
     """A computation on a device.
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    device : int
-        The number of the device.
-    duration : float
-        In microseconds.
+    Attribute name (str): Its name.
+    Attribute device (int): The number of the device.
+    Attribute duration (float): In microseconds.
 
     >>> from tapegrad.torch.autograd.profiler_util import Kernel
     >>> Kernel("add", 0, 2.0).duration
@@ -119,6 +106,15 @@ def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
 # --- Events -------------------------------------------------------------------------------------
 
 
+def _as_text(name: str) -> Any:
+    """A property that is a time of an event as text."""
+
+    def text(event: Any) -> str:
+        return _format_time(getattr(event, name))
+
+    return property(text, doc=f"`{name}` as text.")
+
+
 class FormattedTimesMixin:
     """Times of events as text, and their average over calls.
 
@@ -145,101 +141,45 @@ class FormattedTimesMixin:
 
     cuda_time = device_time
 
-    @property
-    def cpu_time_str(self) -> str:
-        """`cpu_time` as text."""
-        return _format_time(self.cpu_time)
-
-    @property
-    def cpu_time_total_str(self) -> str:
-        """`cpu_time_total` as text."""
-        return _format_time(self.cpu_time_total)
-
-    @property
-    def self_cpu_time_total_str(self) -> str:
-        """`self_cpu_time_total` as text."""
-        return _format_time(self.self_cpu_time_total)
-
-    @property
-    def device_time_str(self) -> str:
-        """`device_time` as text."""
-        return _format_time(self.device_time)
-
-    @property
-    def device_time_total_str(self) -> str:
-        """`device_time_total` as text."""
-        return _format_time(self.device_time_total)
-
-    @property
-    def self_device_time_total_str(self) -> str:
-        """`self_device_time_total` as text."""
-        return _format_time(self.self_device_time_total)
+    cpu_time_str: str = _as_text("cpu_time")
+    cpu_time_total_str: str = _as_text("cpu_time_total")
+    self_cpu_time_total_str: str = _as_text("self_cpu_time_total")
+    device_time_str: str = _as_text("device_time")
+    device_time_total_str: str = _as_text("device_time_total")
+    self_device_time_total_str: str = _as_text("self_device_time_total")
 
 
 class FunctionEvent(FormattedTimesMixin):
     """One call, with its times in microseconds and its memory in bytes.
 
-    Parameters
-    ----------
-    id : int
-        Its number in the profile.
-    name : str
-        What was called.
-    thread : int
-        The number of the thread.
-    start_us, end_us : float
-        When it began and ended.
-    overload_name : str, optional
-        Another name of it.
-    fwd_thread : int, optional
-        Of a step of a backward pass, the thread of the call that it belongs to.
-    input_shapes : list, optional
-        The shapes of the arguments.
-    stack : sequence of str, optional
-        The lines of the program that called it, the innermost first.
-    scope : int, default 0
-        What kind of event it is.
-    use_device : str, optional
-        The device in its text.
-    cpu_memory_usage, device_memory_usage : int, default 0
-        Bytes allocated less those freed.
-    is_async, is_remote : bool, default False
-        What holds for it.
-    sequence_nr : int, default -1
-        The number of the node that the call made, or whose step it is.
-    node_id : int, default -1
-        The number of the machine.
-    device_type : object, optional
-        By default "cpu".
-    device_index : int, default 0
-        The number of the device.
-    device_resource_id : int, optional
-        By default the thread.
-    is_legacy : bool, default False
-        What holds for it.
-    flops : int, optional
-        How many operations on numbers.
-    trace_name : str, optional
-        Another name of it.
-    concrete_inputs, kwinputs : object, optional
-        Arguments that were recorded.
-    is_user_annotation : bool, default False
-        Whether it is a range of the program's.
-    metadata_json : str, optional
-        Text to keep with it.
-    **_ : object
-        Ignored.
-
-    Attributes
-    ----------
-    cpu_children : list of FunctionEvent
-        The calls within.
-    cpu_parent : FunctionEvent or None
-        The call within which it was made.
-    count : int
-        1, as of a `FunctionEventAvg` of one call.
-    kernels : list of Kernel
-        Computations on a device that it started.
+    id: Its number in the profile.
+    name: What was called.
+    thread: The number of the thread.
+    start_us, end_us: When it began and ended.
+    overload_name: Another name of it.
+    fwd_thread: Of a step of a backward pass, the thread of the call that it belongs to.
+    input_shapes (list): The shapes of the arguments.
+    stack (sequence of str): The lines of the program that called it, the innermost first.
+    scope: What kind of event it is.
+    use_device: The device in its text.
+    cpu_memory_usage, device_memory_usage: Bytes allocated less those freed.
+    is_async, is_remote: What holds for it.
+    sequence_nr: The number of the node that the call made, or whose step it is.
+    node_id: The number of the machine.
+    device_type: By default "cpu".
+    device_index: The number of the device.
+    device_resource_id: By default the thread.
+    is_legacy: What holds for it.
+    flops: How many operations on numbers.
+    trace_name: Another name of it.
+    concrete_inputs, kwinputs: Arguments that were recorded.
+    is_user_annotation: Whether it is a range of the program's.
+    metadata_json: Text to keep with it.
+    **_: Ignored.
+    Attribute cpu_children (list of FunctionEvent): The calls within.
+    Attribute cpu_parent (FunctionEvent or None): The call within which it was made.
+    Attribute count (int): 1, as of a `FunctionEventAvg` of one call.
+    Attribute kernels (list of Kernel): Computations on a device that it started.
 
     >>> from tapegrad.torch.autograd.profiler import FunctionEvent
     >>> FunctionEvent(0, "add", 0, start_us=1.0, end_us=3.0).cpu_time_total
@@ -277,14 +217,11 @@ class FunctionEvent(FormattedTimesMixin):
         metadata_json: str | None = None,
         **_: Any,
     ) -> None:
-        self.id = id
-        self.node_id = node_id
-        self.name = name
+        self.id, self.node_id, self.name = id, node_id, name
         self.overload_name: str = overload_name or ""
         self.trace_name: str = trace_name or name
         self.time_range: Interval = Interval(start_us, end_us)
-        self.thread = thread
-        self.fwd_thread = fwd_thread
+        self.thread, self.fwd_thread = thread, fwd_thread
         self.kernels: list[Kernel] = []
         self.count = 1
         self.cpu_children: list[FunctionEvent] = []
@@ -293,19 +230,13 @@ class FunctionEvent(FormattedTimesMixin):
         self.concrete_inputs = concrete_inputs if concrete_inputs is not None else []
         self.kwinputs = kwinputs or {}
         self.stack: list[Any] = list(stack) if stack is not None else []
-        self.scope = scope
-        self.use_device = use_device
-        self.cpu_memory_usage = cpu_memory_usage
-        self.device_memory_usage = device_memory_usage
-        self.is_async = is_async
-        self.is_remote = is_remote
-        self.sequence_nr = sequence_nr
+        self.scope, self.use_device, self.cpu_memory_usage = scope, use_device, cpu_memory_usage
+        self.device_memory_usage, self.is_async = device_memory_usage, is_async
+        self.is_remote, self.sequence_nr = is_remote, sequence_nr
         self.device_type = device_type if device_type is not None else "cpu"
         self.device_index = device_index
         self.device_resource_id: int = thread if device_resource_id is None else device_resource_id
-        self.is_legacy = is_legacy
-        self.flops = flops
-        self.is_user_annotation = is_user_annotation
+        self.is_legacy, self.flops, self.is_user_annotation = is_legacy, flops, is_user_annotation
         self.metadata_json: str = metadata_json or ""
 
     @property
@@ -353,34 +284,23 @@ class FunctionEvent(FormattedTimesMixin):
     def append_kernel(self, name: str, device: int, duration: float) -> None:
         """Add a computation on a device that this call started.
 
-        Parameters
-        ----------
-        name : str
-            Its name.
-        device : int
-            The number of the device.
-        duration : float
-            In microseconds.
+        name: Its name.
+        device (int): The number of the device.
+        duration: In microseconds.
         """
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
         """Add a call that was made within this one.
 
-        Parameters
-        ----------
-        child : FunctionEvent
-            The inner call.
+        child: The inner call.
         """
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
         """Set the call within which this one was made.
 
-        Parameters
-        ----------
-        parent : FunctionEvent
-            The outer call.
+        parent: The outer call.
         """
         self.cpu_parent = parent
 
@@ -397,6 +317,16 @@ class FunctionEvent(FormattedTimesMixin):
             f"is_async={self.is_async} is_remote={self.is_remote} seq_nr={self.sequence_nr} "
             f"is_legacy={self.is_legacy}>"
         )
+
+
+_OF_THE_FIRST = (
+    "key node_id is_async is_remote is_user_annotation cpu_parent cpu_children input_shapes "
+    "overload_name stack scope device_type is_legacy use_device"
+).split()
+_SUMMED = (
+    "count cpu_time_total device_time_total self_cpu_time_total self_device_time_total "
+    "cpu_memory_usage device_memory_usage self_cpu_memory_usage self_device_memory_usage"
+).split()
 
 
 class FunctionEventAvg(FormattedTimesMixin):
@@ -449,51 +379,21 @@ class FunctionEventAvg(FormattedTimesMixin):
     def add(self, other: Any) -> FunctionEventAvg:
         """Add a call, or an average of the same key.
 
-        Parameters
-        ----------
-        other : FunctionEvent or FunctionEventAvg
-            What is added; the first gives the key and all that is not summed.
-
-        Returns
-        -------
-        FunctionEventAvg
-            This object.
-
-        Raises
-        ------
-        TypeError
-            For anything else.
-        AssertionError
-            For another key.
+        other (FunctionEvent or FunctionEventAvg): What is added; the first gives the key and all
+            that is not summed.
+        -> FunctionEventAvg: This object.
+        TypeError: For anything else.
+        AssertionError: For another key.
         """
         if self.key is None:
-            self.key = other.key
-            self.node_id = other.node_id
-            self.is_async = other.is_async
-            self.is_remote = other.is_remote
-            self.is_user_annotation = other.is_user_annotation
-            self.cpu_parent = other.cpu_parent
-            self.cpu_children = other.cpu_children
-            self.input_shapes = other.input_shapes
-            self.overload_name = other.overload_name
-            self.stack = other.stack
-            self.scope = other.scope
-            self.device_type = other.device_type
-            self.is_legacy = other.is_legacy
-            self.use_device = other.use_device
+            for name in _OF_THE_FIRST:
+                setattr(self, name, getattr(other, name))
         if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
             raise TypeError("expected a FunctionEvent or a FunctionEventAvg")
         if other.key != self.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
-        self.cpu_time_total += other.cpu_time_total
-        self.device_time_total += other.device_time_total
-        self.self_cpu_time_total += other.self_cpu_time_total
-        self.self_device_time_total += other.self_device_time_total
-        self.cpu_memory_usage += other.cpu_memory_usage
-        self.device_memory_usage += other.device_memory_usage
-        self.self_cpu_memory_usage += other.self_cpu_memory_usage
-        self.self_device_memory_usage += other.self_device_memory_usage
-        self.count += other.count
+        for name in _SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.flops += other.flops or 0
         return self
 
@@ -519,16 +419,10 @@ class FunctionEventAvg(FormattedTimesMixin):
 class EventList(list[Any]):
     """Events of a profile, or averages of them; printing it prints its table.
 
-    Parameters
-    ----------
-    events : iterable of FunctionEvent or FunctionEventAvg, default ()
-        The events.
-    use_device : str, optional
-        Kept for averages of them.
-    profile_memory : bool, default False
-        Whether tables have columns of memory.
-    with_flops : bool, default False
-        Kept for averages of them.
+    events (iterable of FunctionEvent or FunctionEventAvg): The events.
+    use_device: Kept for averages of them.
+    profile_memory: Whether tables have columns of memory.
+    with_flops: Kept for averages of them.
 
     >>> from tapegrad.torch.autograd.profiler import EventList, FunctionEvent
     >>> events = EventList([FunctionEvent(i, "add", 0, 0.0, 2.0) for i in range(3)])
@@ -577,35 +471,17 @@ class EventList(list[Any]):
     ) -> str:
         """The events as a table.
 
-        Parameters
-        ----------
-        sort_by : str, optional
-            An attribute, such as cpu_time, self_cpu_time_total, cpu_memory_usage or count; by
+        sort_by: An attribute, such as cpu_time, self_cpu_time_total, cpu_memory_usage or count; by
             default the order is that of time.
-        row_limit : int, default 100
-            The most rows; -1 for all.
-        max_src_column_width : int, default 75
-            The width of the column of lines of the program.
-        max_name_column_width : int, default 55
-            The width of the column of names.
-        max_shapes_column_width : int, default 80
-            The width of the column of shapes.
-        header : str, optional
-            A line above the table.
-        top_level_events_only : bool, default False
-            Of `events()`, those that no other event contains.
-        time_unit : {"s", "ms", "us"}, optional
-            The unit of all times, in place of the one that fits each.
-
-        Returns
-        -------
-        str
-            The table.
-
-        Raises
-        ------
-        AttributeError
-            For a `sort_by` that events do not have.
+        row_limit: The most rows; -1 for all.
+        max_src_column_width: The width of the column of lines of the program.
+        max_name_column_width: The width of the column of names.
+        max_shapes_column_width: The width of the column of shapes.
+        header: A line above the table.
+        top_level_events_only: Of `events()`, those that no other event contains.
+        time_unit ({"s", "ms", "us"}): The unit of all times, in place of the one that fits each.
+        -> str: The table.
+        AttributeError: For a `sort_by` that events do not have.
         """
         return build_table(
             self,
@@ -623,10 +499,7 @@ class EventList(list[Any]):
     def export_chrome_trace(self, path: Any) -> None:
         """Write the events as a trace, which chrome://tracing and Perfetto read.
 
-        Parameters
-        ----------
-        path : path
-            The file, in JSON.
+        path (path): The file, in JSON.
         """
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self._trace(), file)
@@ -639,17 +512,9 @@ class EventList(list[Any]):
 
         The time is in whole microseconds; tools that draw flame graphs read the file.
 
-        Parameters
-        ----------
-        path : path
-            The file.
-        metric : str
-            Which time: one of `supported_export_stacks_metrics`.
-
-        Raises
-        ------
-        ValueError
-            For another metric.
+        path (path): The file.
+        metric: Which time: one of `supported_export_stacks_metrics`.
+        ValueError: For another metric.
         """
         if metric not in METRICS:
             raise ValueError(f"metric should be one of: {METRICS}")
@@ -665,19 +530,11 @@ class EventList(list[Any]):
     ) -> EventList:
         """The events of each name together; also by shapes, or by the innermost frames.
 
-        Parameters
-        ----------
-        group_by_input_shapes : bool, default False
-            Those of other shapes apart.
-        group_by_stack_n : int, default 0
-            Those apart that differ in the innermost lines of the program, as many of them.
-        group_by_overload_name : bool, default False
-            Keep the overload's name, which is empty here.
-
-        Returns
-        -------
-        EventList
-            A `FunctionEventAvg` for each group.
+        group_by_input_shapes: Those of other shapes apart.
+        group_by_stack_n: Those apart that differ in the innermost lines of the program, as many of
+            them.
+        group_by_overload_name: Keep the overload's name, which is empty here.
+        -> EventList: A `FunctionEventAvg` for each group.
         """
         groups: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for event in self:
@@ -714,10 +571,7 @@ class EventList(list[Any]):
     def total_average(self) -> FunctionEventAvg:
         """All events together, as one of the key Total.
 
-        Returns
-        -------
-        FunctionEventAvg
-            Their sum.
+        -> FunctionEventAvg: Their sum.
         """
         total = FunctionEventAvg()
         for event in self:
@@ -787,10 +641,7 @@ def _as_event(event: FunctionEvent) -> Event:
 class MemRecordsAcc:
     """Records of memory, in order of time; `in_interval` yields those of a stretch.
 
-    Parameters
-    ----------
-    mem_records : sequence of tuple
-        In each the first has a method `start_ns()`.
+    mem_records (sequence of tuple): In each the first has a method `start_ns()`.
 
     >>> from tapegrad.torch.autograd.profiler import MemRecordsAcc
     >>> list(MemRecordsAcc([]).in_interval(0.0, 1.0))
@@ -804,15 +655,8 @@ class MemRecordsAcc:
     def in_interval(self, start_us: float, end_us: float) -> Iterable[Any]:
         """The records of a stretch of time.
 
-        Parameters
-        ----------
-        start_us, end_us : float
-            Its ends in microseconds, both included.
-
-        Yields
-        ------
-        tuple
-            A record, as it was given.
+        start_us, end_us: Its ends in microseconds, both included.
+        Yields (tuple): A record, as it was given.
         """
         before = itertools.dropwhile(lambda pair: pair[0] < start_us, self._pairs)
         for time, record in before:

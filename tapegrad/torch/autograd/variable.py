@@ -60,28 +60,13 @@ class Variable(metaclass=_VariableMeta):
     `torch.tensor(data, requires_grad=True)` or `data.requires_grad_()` is the new one. Every
     tensor is an instance of this class.
 
-    Parameters
-    ----------
-    data : Tensor, optional
-        The tensor; without it an empty one is made.
-    requires_grad : bool, default False
-        Whether the result requires grad.
-    volatile : bool, default False
-        Without effect: its new name is `with torch.no_grad():`.
-
-    Raises
-    ------
-    TypeError
-        If `data` is no tensor.
-    ValueError
-        If both `requires_grad` and `volatile` are true.
-
-    Warns
-    -----
-    DeprecationWarning
-        In every call.
-    UserWarning
-        If `volatile` is true.
+    data: The tensor; without it an empty one is made.
+    requires_grad: Whether the result requires grad.
+    volatile: Without effect: its new name is `with torch.no_grad():`.
+    TypeError: If `data` is no tensor.
+    ValueError: If both `requires_grad` and `volatile` are true.
+    DeprecationWarning: In every call.
+    UserWarning: If `volatile` is true.
 
     >>> isinstance(torch.ones(2), torch.autograd.Variable)
     True

@@ -55,11 +55,7 @@ from tapegrad.torch.distributions._relaxed import (
     RelaxedOneHotCategorical,
 )
 from tapegrad.torch.distributions._vectors import MultivariateNormal
-from tapegrad.torch.distributions._wrapped import (
-    Independent,
-    LogNormal,
-    TransformedDistribution,
-)
+from tapegrad.torch.distributions._wrapped import Independent, LogNormal, TransformedDistribution
 from tapegrad.torch.distributions.constraint_registry import biject_to, transform_to
 from tapegrad.torch.distributions.distribution import Distribution
 from tapegrad.torch.distributions.exp_family import ExponentialFamily

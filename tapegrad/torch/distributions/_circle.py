@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import _ByProbability, _clamped
 from tapegrad.torch.distributions._location import uniform
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
 from tapegrad.torch.nn.loss.probabilities import binary_cross_entropy_with_logits
 
 Shape = Sequence[int]
-Constraints = dict[str, constraints.Constraint]
 _where = OPERATIONS["where"]
 
 # M. Abramowitz, I. Stegun, Handbook of mathematical functions, 9.8.1 to 9.8.4: polynomials for the
@@ -68,32 +67,18 @@ class VonMises(Distribution):
 
     Draws are from -pi to before pi.
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        The mean direction, in radians.
-    concentration : Tensor or float
-        How close to it the angles are, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
-
-    Notes
-    -----
-    The normalizer has polynomials for Bessel functions, good to about 1e-7: M. Abramowitz, I.
-    Stegun, Handbook of mathematical functions, 9.8.1 to 9.8.4.
+    loc (Tensor or float): The mean direction, in radians.
+    concentration (Tensor or float): How close to it the angles are, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
+    Notes: The normalizer has polynomials for Bessel functions, good to about 1e-7: M. Abramowitz,
+        I. Stegun, Handbook of mathematical functions, 9.8.1 to 9.8.4.
 
     >>> p = torch.distributions.VonMises(0.0, 1.0)
     >>> p.log_prob(torch.tensor(0.0)), p.variance
     (tensor(-1.0738), tensor(0.5536))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "loc": constraints.real,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = constrained(loc=constraints.real, concentration=constraints.positive)
     support = constraints.real
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
@@ -130,32 +115,17 @@ class VonMises(Distribution):
 class ContinuousBernoulli(_ByProbability, ExponentialFamily):
     """Numbers in (0, 1) of densities in proportion to probs ** x * (1 - probs) ** (1 - x).
 
-    Parameters
-    ----------
-    lims : tuple of float, default (0.499, 0.501)
-        Probabilities between these are handled by series about one half, where the formulas lose
-        their digits.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
-
-    Notes
-    -----
-    G. Loaiza-Ganem, J. Cunningham (2019), The continuous Bernoulli: fixing a pervasive error in
-    variational autoencoders.
+    lims (tuple of float): Probabilities between these are handled by series about one half, where
+        the formulas lose their digits.
+    Notes: G. Loaiza-Ganem, J. Cunningham (2019), The continuous Bernoulli: fixing a pervasive
+        error in variational autoencoders.
 
     >>> p = torch.distributions.ContinuousBernoulli(torch.tensor(0.25))
     >>> p.mean, p.log_prob(torch.tensor(0.5))
     (tensor(0.4102), tensor(-0.0498))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.unit_interval
     has_rsample = True
 
@@ -251,6 +221,3 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
     @property
     def _mean_carrier_measure(self) -> float:
         return 0
-
-
-__all__ = ["ContinuousBernoulli", "VonMises", "log_bessel"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tapegrad.torch._ops.create.generator import source
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
 from tapegrad.torch.nn.loss.probabilities import binary_cross_entropy_with_logits
 
@@ -33,7 +33,11 @@ def _clamped(probs: Any) -> Any:
 
 
 class _ByProbability(Distribution):
-    """A distribution given by a probability, or its logit: what is not given is computed."""
+    """A distribution given by a probability, or its logit: what is not given is computed.
+
+    ValueError: If both or neither of `probs` and `logits` are given; for a parameter out of its
+        range, unless `validate_args` is False.
+    """
 
     probs: Tensor
     logits: Tensor
@@ -82,12 +86,6 @@ class _ByProbability(Distribution):
 class Bernoulli(_ByProbability, ExponentialFamily):
     """Truth values: 1 with the probability `probs`, else 0.
 
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
-
     >>> p = torch.distributions.Bernoulli(torch.tensor([0.25, 0.5]))
     >>> p.log_prob(torch.ones(2)).exp(), p.variance
     (tensor([0.2500, 0.5000]), tensor([0.1875, 0.2500]))
@@ -96,10 +94,7 @@ class Bernoulli(_ByProbability, ExponentialFamily):
             [1., 1.]])
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.boolean
     has_enumerate_support = True
 
@@ -153,21 +148,12 @@ class Bernoulli(_ByProbability, ExponentialFamily):
 class Geometric(_ByProbability):
     """The number of failures before the first success.
 
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
-
     >>> p = torch.distributions.Geometric(0.25)
     >>> p.mean, p.log_prob(torch.tensor(1.0)).exp()
     (tensor(3.), tensor(0.1875))
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.nonnegative_integer
 
     def __init__(
@@ -212,27 +198,18 @@ class Geometric(_ByProbability):
 class Binomial(_ByProbability):
     """The number of successes among `total_count` trials.
 
-    Parameters
-    ----------
-    total_count : Tensor or int, default 1
-        How many trials.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
+    total_count (Tensor or int): How many trials.
 
     >>> p = torch.distributions.Binomial(3, probs=0.5)
     >>> p.log_prob(torch.arange(4.0)).exp()
     tensor([0.1250, 0.3750, 0.3750, 0.1250])
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "total_count": constraints.nonnegative_integer,
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(
+        total_count=constraints.nonnegative_integer,
+        probs=constraints.unit_interval,
+        logits=constraints.real,
+    )
 
     def __init__(
         self,
@@ -303,24 +280,15 @@ class Binomial(_ByProbability):
 class Poisson(ExponentialFamily):
     """Counts of independent events that have a rate.
 
-    Parameters
-    ----------
-    rate : Tensor or float
-        The mean count, not negative.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    rate (Tensor or float): The mean count, not negative.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Poisson(2.0)
     >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
     tensor([0.1353, 0.2707])
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "rate": constraints.nonnegative
-    }
+    arg_constraints = constrained(rate=constraints.nonnegative)
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
@@ -363,18 +331,9 @@ class Poisson(ExponentialFamily):
 class Categorical(_ByProbability):
     """The number of a class, from 0, of probabilities along the last dimension.
 
-    Parameters
-    ----------
-    probs : Tensor, shape (..., classes), optional
-        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
-    logits : Tensor, shape (..., classes), optional
-        Instead of `probs`: logarithms of such numbers.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
+    probs (Tensor, shape (..., classes)): Nonnegative numbers in proportion to the probabilities;
+        they are divided by their sum.
+    logits (Tensor, shape (..., classes)): Instead of `probs`: logarithms of such numbers.
 
     >>> p = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> p.probs, p.log_prob(torch.tensor(1)).exp()
@@ -383,10 +342,7 @@ class Categorical(_ByProbability):
     tensor([0, 1])
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
     has_enumerate_support = True
 
     def __init__(
@@ -457,7 +413,14 @@ class Categorical(_ByProbability):
 
 
 class _OfClasses(Distribution):
-    """A distribution over vectors made of draws of classes."""
+    """A distribution over vectors made of draws of classes.
+
+    probs (Tensor, shape (..., classes)): Nonnegative numbers in proportion to the probabilities;
+        they are divided by their sum.
+    logits (Tensor, shape (..., classes)): Instead of `probs`: logarithms of such numbers.
+    ValueError: If both or neither of `probs` and `logits` are given; for a parameter out of its
+        range, unless `validate_args` is False.
+    """
 
     def _take(self, probs: Any, logits: Any, validate_args: bool | None) -> Any:
         self._categorical = Categorical(probs, logits, validate_args)
@@ -487,19 +450,6 @@ class _OfClasses(Distribution):
 class OneHotCategorical(_OfClasses):
     """A class as a vector with a single one.
 
-    Parameters
-    ----------
-    probs : Tensor, shape (..., classes), optional
-        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
-    logits : Tensor, shape (..., classes), optional
-        Instead of `probs`: logarithms of such numbers.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
-
     >>> p = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
     >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
     tensor(0.7500)
@@ -508,10 +458,7 @@ class OneHotCategorical(_OfClasses):
             [0., 1.]])
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -556,32 +503,17 @@ class OneHotCategorical(_OfClasses):
 class Multinomial(_OfClasses):
     """How often each class comes in `total_count` draws.
 
-    Parameters
-    ----------
-    total_count : int, default 1
-        How many draws; the same for the whole batch.
-    probs : Tensor, shape (..., classes), optional
-        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
-    logits : Tensor, shape (..., classes), optional
-        Instead of `probs`: logarithms of such numbers.
-
-    Raises
-    ------
-    NotImplementedError
-        If `total_count` is no int.
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
+    total_count: How many draws; the same for the whole batch.
+    NotImplementedError: If `total_count` is no int.
+    ValueError: If both or neither of `probs` and `logits` are given; for a parameter out of its
+        range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0]))
     >>> p.mean, p.log_prob(torch.tensor([1.0, 3.0])).exp()
     (tensor([1., 3.]), tensor(0.4219))
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
 
     def __init__(
         self,
@@ -628,14 +560,3 @@ class Multinomial(_OfClasses):
         counts = _arange(1, n + 1, dtype=p.dtype).reshape((-1, *(1,) * p.dim()))
         terms = Binomial(n, probs=p).log_prob(counts).exp() * (counts + 1).lgamma()
         return n * self._categorical.entropy() - math.lgamma(n + 1) + terms.sum((0, -1))
-
-
-__all__ = [
-    "Bernoulli",
-    "Binomial",
-    "Categorical",
-    "Geometric",
-    "Multinomial",
-    "OneHotCategorical",
-    "Poisson",
-]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tapegrad.torch._rules.gamma_draws import drawn
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
@@ -44,15 +44,8 @@ class Gamma(ExponentialFamily):
 
     Its density is in proportion to x^(concentration - 1) exp(-rate x).
 
-    Parameters
-    ----------
-    rate : Tensor or float
-        One over the scale, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    rate (Tensor or float): One over the scale, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Gamma(2.0, 4.0)
     >>> p.mean, p.variance, p.log_prob(torch.tensor(1.0))
@@ -60,10 +53,7 @@ class Gamma(ExponentialFamily):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = constrained(concentration=constraints.positive, rate=constraints.positive)
     support = constraints.nonnegative
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
@@ -116,17 +106,14 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The sum of the squares of `df` standard normal numbers.
 
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Chi2(3.0)
     >>> p.mean, p.variance
     (tensor(3.), tensor(6.))
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"df": constraints.positive}
+    arg_constraints = constrained(df=constraints.positive)
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (df,) = broadcast(df)
@@ -144,15 +131,8 @@ class Chi2(Gamma):
 class Dirichlet(ExponentialFamily):
     """Vectors of shares: gamma numbers of the concentrations, divided by their sum.
 
-    Parameters
-    ----------
-    concentration : Tensor, shape (..., n)
-        Positive numbers, one for each share.
-
-    Raises
-    ------
-    ValueError
-        If `concentration` is a single number; for a parameter out of its range, unless
+    concentration (Tensor, shape (..., n)): Positive numbers, one for each share.
+    ValueError: If `concentration` is a single number; for a parameter out of its range, unless
         `validate_args` is False.
 
     >>> p = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
@@ -161,9 +141,9 @@ class Dirichlet(ExponentialFamily):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "concentration": constraints.IndependentConstraint(constraints.positive, 1)
-    }
+    arg_constraints = constrained(
+        concentration=constraints.IndependentConstraint(constraints.positive, 1)
+    )
     support = constraints.simplex
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
@@ -238,17 +218,9 @@ class Beta(ExponentialFamily):
 
     Its density is in proportion to x^(concentration1 - 1) (1 - x)^(concentration0 - 1).
 
-    Parameters
-    ----------
-    concentration1 : Tensor or float
-        Of the part whose share it is, positive.
-    concentration0 : Tensor or float
-        Of the other part, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    concentration1 (Tensor or float): Of the part whose share it is, positive.
+    concentration0 (Tensor or float): Of the other part, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Beta(2.0, 3.0)
     >>> p.mean, p.log_prob(torch.tensor(0.5)).exp()
@@ -256,10 +228,9 @@ class Beta(ExponentialFamily):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    arg_constraints = constrained(
+        concentration1=constraints.positive, concentration0=constraints.positive
+    )
     support = constraints.unit_interval
 
     def __init__(
@@ -323,15 +294,8 @@ class Beta(ExponentialFamily):
 class StudentT(Distribution):
     """Student's t distribution of `df` degrees of freedom, moved and scaled.
 
-    Parameters
-    ----------
-    loc : Tensor or float, default 0.0
-        The centre.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    loc (Tensor or float): The centre.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.StudentT(3.0)
     >>> p.variance, p.log_prob(torch.tensor(0.0))
@@ -339,11 +303,9 @@ class StudentT(Distribution):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = constrained(
+        df=constraints.positive, loc=constraints.real, scale=constraints.positive
+    )
 
     def __init__(
         self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
@@ -389,6 +351,3 @@ class StudentT(Distribution):
         beta = _log_gamma(half) + math.lgamma(0.5) - _log_gamma(half + 0.5)
         slopes = (half + 0.5).digamma() - half.digamma()
         return self.scale.log() + (half + 0.5) * slopes + 0.5 * self.df.log() + beta
-
-
-__all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]

@@ -218,6 +218,3 @@ def _low_rank(p: Any, q: Any) -> Any:
     distance = _squares(q, q.loc - p.loc)
     determinants = _log_determinant(q) - _log_determinant(p)
     return 0.5 * (determinants + spread + distance - p.event_shape[0])
-
-
-__all__ = ["CROSS", "INFINITE"]

@@ -13,7 +13,7 @@ from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
@@ -31,14 +31,25 @@ def normal(like: Any, shape: Any) -> Any:
     return _randn(size=tuple(shape), dtype=like.dtype)
 
 
-class _LocationScale(Distribution):
+class _Centered(Distribution):
+    """A distribution whose density is greatest at its mean, `loc`."""
+
+    loc: Tensor
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+
+class _LocationScale(_Centered):
     """loc + scale * z, of a z that the subclass draws."""
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = constrained(loc=constraints.real, scale=constraints.positive)
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast(loc, scale)
@@ -53,27 +64,12 @@ class _LocationScale(Distribution):
     def _standardized(self, value: Any) -> Any:
         return (self._checked(value) - self.loc) / self.scale
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
 
 class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
-    Parameters
-    ----------
-    scale : Tensor or float
-        The standard deviation, positive; the two are broadcast.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    scale (Tensor or float): The standard deviation, positive; the two are broadcast.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Normal(torch.tensor([0.0, 1.0]), 2.0)
     >>> p.log_prob(torch.zeros(2))
@@ -122,15 +118,8 @@ class Normal(_LocationScale, ExponentialFamily):
 class Laplace(_LocationScale):
     """The Laplace distribution: exp(-|x - loc| / scale) / (2 scale).
 
-    Parameters
-    ----------
-    scale : Tensor or float
-        The mean distance from it, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    scale (Tensor or float): The mean distance from it, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Laplace(0.0, 1.0)
     >>> p.log_prob(torch.tensor(1.0)), p.variance
@@ -169,17 +158,9 @@ class Cauchy(_LocationScale):
 
     Its density is 1 / (pi scale (1 + z²)) with z = (x - loc) / scale.
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        The median.
-    scale : Tensor or float
-        Half of the distance of the quartiles, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    loc (Tensor or float): The median.
+    scale (Tensor or float): Half of the distance of the quartiles, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Cauchy(0.0, 1.0)
     >>> p.cdf(torch.tensor([-1.0, 0.0, 1.0])), p.mean
@@ -216,15 +197,8 @@ class Gumbel(_LocationScale):
 
     Its distribution function is exp(-exp(-(x - loc) / scale)).
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        The mode.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    loc (Tensor or float): The mode.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Gumbel(0.0, 1.0)
     >>> p.mean, p.cdf(torch.tensor(0.0))
@@ -266,17 +240,9 @@ _EULER = 0.5772156649015329
 class Uniform(Distribution):
     """The uniform distribution from `low` to before `high`.
 
-    Parameters
-    ----------
-    low : Tensor or float
-        The least value.
-    high : Tensor or float
-        The end, greater than `low`.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    low (Tensor or float): The least value.
+    high (Tensor or float): The end, greater than `low`.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Uniform(1.0, 3.0)
     >>> p.log_prob(torch.tensor(2.0)), p.mean
@@ -284,10 +250,7 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "low": constraints.dependent,
-        "high": constraints.dependent,
-    }
+    arg_constraints = constrained(low=constraints.dependent, high=constraints.dependent)
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast(low, high)
@@ -338,7 +301,7 @@ class _Half(Distribution):
     """The absolute value of a distribution around 0."""
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"scale": constraints.positive}
+    arg_constraints = constrained(scale=constraints.positive)
     support = constraints.nonnegative
     whole: ClassVar[type[_LocationScale]]
 
@@ -378,15 +341,8 @@ class _Half(Distribution):
 class HalfNormal(_Half):
     """The absolute value of normal numbers around 0.
 
-    Parameters
-    ----------
-    scale : Tensor or float
-        The standard deviation of the normal numbers, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    scale (Tensor or float): The standard deviation of the normal numbers, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.HalfNormal(1.0)
     >>> p.mean, p.cdf(torch.tensor(1.0))
@@ -407,15 +363,8 @@ class HalfNormal(_Half):
 class HalfCauchy(_Half):
     """The absolute value of Cauchy numbers around 0.
 
-    Parameters
-    ----------
-    scale : Tensor or float
-        The median, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    scale (Tensor or float): The median, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.HalfCauchy(2.0)
     >>> p.cdf(torch.tensor(2.0)), p.mean
@@ -436,15 +385,8 @@ class HalfCauchy(_Half):
 class Exponential(ExponentialFamily):
     """The exponential distribution of a rate: rate * exp(-rate * x).
 
-    Parameters
-    ----------
-    rate : Tensor or float
-        One over the mean, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    rate (Tensor or float): One over the mean, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Exponential(2.0)
     >>> p.mean, p.log_prob(torch.tensor(0.0))
@@ -452,7 +394,7 @@ class Exponential(ExponentialFamily):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"rate": constraints.positive}
+    arg_constraints = constrained(rate=constraints.positive)
     support = constraints.nonnegative
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
@@ -501,17 +443,3 @@ class Exponential(ExponentialFamily):
     @property
     def _mean_carrier_measure(self) -> float:
         return 0
-
-
-__all__ = [
-    "Cauchy",
-    "Exponential",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Laplace",
-    "Normal",
-    "Uniform",
-    "normal",
-    "uniform",
-]

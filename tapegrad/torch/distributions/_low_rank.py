@@ -8,41 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions._location import normal
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._location import _Centered, normal
+from tapegrad.torch.distributions.distribution import constrained
 
 Shape = Sequence[int]
 _broadcast_shapes, _eye = OPERATIONS["broadcast_shapes"], OPERATIONS["eye"]
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(_Centered):
     """Normal vectors of covariance cov_factor @ cov_factor.T + cov_diag.
 
-    Parameters
-    ----------
-    loc : Tensor, shape (..., n)
-        The mean.
-    cov_factor : Tensor, shape (..., n, rank)
-        The factor of the part of low rank.
-    cov_diag : Tensor, shape (..., n)
-        The diagonal that is added, positive.
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not fit; for a parameter out of its range, unless `validate_args` is
-        False.
-
-    Notes
-    -----
-    Products with the inverse go through a matrix of the size of the rank, by the matrix
-    determinant lemma and Woodbury's identity.
+    loc (Tensor, shape (..., n)): The mean.
+    cov_factor (Tensor, shape (..., n, rank)): The factor of the part of low rank.
+    cov_diag (Tensor, shape (..., n)): The diagonal that is added, positive.
+    ValueError: For shapes that do not fit; for a parameter out of its range, unless
+        `validate_args` is False.
+    Notes: Products with the inverse go through a matrix of the size of the rank, by the matrix
+        determinant lemma and Woodbury's identity.
 
     >>> factor = torch.tensor([[1.0], [2.0]])
     >>> p = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
@@ -55,11 +43,11 @@ class LowRankMultivariateNormal(Distribution):
 
     has_rsample = True
     support = constraints.real_vector
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "loc": constraints.real_vector,
-        "cov_factor": constraints.independent(constraints.real, 2),
-        "cov_diag": constraints.independent(constraints.positive, 1),
-    }
+    arg_constraints = constrained(
+        loc=constraints.real_vector,
+        cov_factor=constraints.independent(constraints.real, 2),
+        cov_diag=constraints.independent(constraints.positive, 1),
+    )
 
     def __init__(
         self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None
@@ -95,14 +83,6 @@ class LowRankMultivariateNormal(Distribution):
         return linalg.cholesky(inner + _eye(w.shape[-1], dtype=w.dtype))
 
     @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
     def variance(self) -> Tensor:
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
@@ -136,15 +116,8 @@ class LowRankMultivariateNormal(Distribution):
     def squares(self, difference: Any) -> Any:
         """The squared length of vectors, measured by the inverse of the covariance.
 
-        Parameters
-        ----------
-        difference : Tensor, shape (..., n)
-            The vectors, as differences from the mean.
-
-        Returns
-        -------
-        Tensor, shape (...)
-            The squared lengths.
+        difference (Tensor, shape (..., n)): The vectors, as differences from the mean.
+        -> Tensor: The squared lengths, of shape (...).
         """
         scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
         inner = scaled @ difference.unsqueeze(-1)
@@ -158,10 +131,7 @@ class LowRankMultivariateNormal(Distribution):
     def log_determinant(self) -> Any:
         """The logarithm of the determinant of the covariance.
 
-        Returns
-        -------
-        Tensor
-            Of shape `batch_shape`.
+        -> Tensor: Of shape `batch_shape`.
         """
         diagonal = self._capacitance().diagonal(dim1=-2, dim2=-1)
         return 2 * diagonal.log().sum(-1) + self.cov_diag.log().sum(-1)
@@ -174,6 +144,3 @@ class LowRankMultivariateNormal(Distribution):
     def entropy(self) -> Tensor:
         size = self._event_shape[0] * (1.0 + math.log(2 * math.pi))
         return 0.5 * (size + self.log_determinant())
-
-
-__all__ = ["LowRankMultivariateNormal"]

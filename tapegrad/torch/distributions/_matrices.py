@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tapegrad._warning import warn
 from tapegrad.torch import linalg
@@ -18,8 +18,8 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._gammas import Beta, Chi2
 from tapegrad.torch.distributions._location import normal
-from tapegrad.torch.distributions._vectors import _factor_of_inverse
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions._vectors import _ByMatrix, _factor
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
@@ -37,34 +37,17 @@ def _multivariate_digamma(x: Any, size: int) -> Any:
     return (x.unsqueeze(-1) - _arange(size, dtype=x.dtype) / 2).digamma().sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(_ByMatrix, ExponentialFamily):
     """Sums of the outer products of `df` normal vectors with themselves.
 
     Draws are made by Bartlett's decomposition.
 
-    Parameters
-    ----------
-    df : Tensor or float
-        The degrees of freedom, greater than n - 1.
-    covariance_matrix : Tensor, shape (..., n, n), optional
-        The covariance of the vectors.
-    precision_matrix : Tensor, shape (..., n, n), optional
-        Instead of it: its inverse.
-    scale_tril : Tensor, shape (..., n, n), optional
-        Instead of it: its lower factor.
-
-    Raises
-    ------
-    AssertionError
-        If not one of the three matrices is given.
-    ValueError
-        If the matrix is a vector or a number, or `df` too small; for a matrix that is not of its
-        kind, unless `validate_args` is False.
-
-    Warns
-    -----
-    UserWarning
-        If `df` is below n: draws are likely to be singular.
+    df (Tensor or float): The degrees of freedom, greater than n - 1.
+    covariance_matrix (Tensor, shape (..., n, n)): The covariance of the vectors.
+    AssertionError: If not one of the three matrices is given.
+    ValueError: If the matrix is a vector or a number, or `df` too small; for a matrix that is not
+        of its kind, unless `validate_args` is False.
+    UserWarning: If `df` is below n: draws are likely to be singular.
 
     >>> p = torch.distributions.Wishart(3.0, torch.eye(2))
     >>> p.mean
@@ -76,16 +59,12 @@ class Wishart(ExponentialFamily):
 
     has_rsample = True
     support = constraints.positive_definite
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-        "df": constraints.greater_than(0),
-    }
-
-    covariance_matrix: Tensor
-    precision_matrix: Tensor
-    scale_tril: Tensor
+    arg_constraints = constrained(
+        covariance_matrix=constraints.positive_definite,
+        precision_matrix=constraints.positive_definite,
+        scale_tril=constraints.lower_cholesky,
+        df=constraints.greater_than(0),
+    )
 
     def __init__(
         self,
@@ -95,18 +74,12 @@ class Wishart(ExponentialFamily):
         scale_tril: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        named = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-        if len(named) != 1:
-            raise AssertionError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = named
+        name, matrix = self._taken(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch "
@@ -128,23 +101,7 @@ class Wishart(ExponentialFamily):
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "
                 "< df < ndim."
             )
-        if name == "scale_tril":
-            self._factor = matrix
-        elif name == "covariance_matrix":
-            self._factor = linalg.cholesky(matrix)
-        else:
-            self._factor = _factor_of_inverse(matrix)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "scale_tril":
-            found = self._factor
-        elif name == "covariance_matrix":
-            found = self._factor @ self._factor.mT
-        elif name == "precision_matrix":
-            found = OPERATIONS["cholesky_inverse"](self._factor)
-        else:
-            raise AttributeError(f"'Wishart' object has no attribute {name!r}")
-        return found.expand((*self._batch_shape, *self._event_shape))
+        self._factor = _factor(name, matrix)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Wishart:
         given = [word for word in self.arg_constraints if word in self.__dict__ and word != "df"]
@@ -180,9 +137,6 @@ class Wishart(ExponentialFamily):
         below = normal(self._factor, self._extended_shape(sample_shape)).tril(-1)
         factor = self._factor @ (below + lengths.diag_embed())
         return factor @ factor.mT
-
-    def _half_log_determinant(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
@@ -226,32 +180,20 @@ def _shown(value: Any) -> Any:
 class LKJCholesky(Distribution):
     """Lower factors of correlations, of densities by powers of the determinant.
 
-    Parameters
-    ----------
-    dim : int
-        The size of the matrices, at least 2.
-    concentration : Tensor or float, default 1.0
-        1 is uniform over correlations; the greater, the closer they are to the identity. Positive.
-
-    Raises
-    ------
-    ValueError
-        If `dim` is below 2; for a `concentration` out of its range, unless `validate_args` is
-        False.
-
-    Notes
-    -----
-    D. Lewandowski, D. Kurowicka, H. Joe (2009), Generating random correlation matrices based on
-    vines and extended onion method: draws are made row by row, as the onion is.
+    dim: The size of the matrices, at least 2.
+    concentration (Tensor or float): 1 is uniform over correlations; the greater, the closer they
+        are to the identity. Positive.
+    ValueError: If `dim` is below 2; for a `concentration` out of its range, unless `validate_args`
+        is False.
+    Notes: D. Lewandowski, D. Kurowicka, H. Joe (2009), Generating random correlation matrices
+        based on vines and extended onion method: draws are made row by row, as the onion is.
 
     >>> p = torch.distributions.LKJCholesky(2)
     >>> p.log_prob(torch.eye(2))
     tensor(-0.6931)
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "concentration": constraints.positive
-    }
+    arg_constraints = constrained(concentration=constraints.positive)
     support = constraints.corr_cholesky
 
     def __init__(
@@ -289,6 +231,3 @@ class LKJCholesky(Distribution):
         alpha = self.concentration + 0.5 * rows
         constant = 0.5 * rows * math.log(math.pi) - alpha.lgamma() * rows
         return found - constant - multivariate_log_gamma(alpha - 0.5, rows)
-
-
-__all__ = ["LKJCholesky", "Wishart", "multivariate_log_gamma"]

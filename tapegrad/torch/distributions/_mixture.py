@@ -14,7 +14,7 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import Categorical, _ByProbability
 from tapegrad.torch.distributions._number_transforms import softplus
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 
 Shape = Sequence[int]
 _where = OPERATIONS["where"]
@@ -23,17 +23,9 @@ _where = OPERATIONS["where"]
 class MixtureSameFamily(Distribution):
     """Draws of one of several components: those along the last dimension of a batch.
 
-    Parameters
-    ----------
-    mixture_distribution : Categorical
-        The probabilities of the components.
-    component_distribution : Distribution
-        The components, along the last dimension of its batch.
-
-    Raises
-    ------
-    ValueError
-        For other classes, other numbers of components, and batches that do not broadcast.
+    mixture_distribution (Categorical): The probabilities of the components.
+    component_distribution (Distribution): The components, along the last dimension of its batch.
+    ValueError: For other classes, other numbers of components, and batches that do not broadcast.
 
     >>> weights = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
     >>> parts = torch.distributions.Normal(torch.tensor([0.0, 4.0]), 1.0)
@@ -148,29 +140,19 @@ class MixtureSameFamily(Distribution):
 class NegativeBinomial(_ByProbability):
     """The number of successes before `total_count` failures.
 
-    Parameters
-    ----------
-    total_count : Tensor or float
-        How many failures, not negative.
-    probs : Tensor or float, optional
-        Probabilities of success, from 0 to before 1.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
+    total_count (Tensor or float): How many failures, not negative.
+    probs (Tensor or float): Probabilities of success, from 0 to before 1.
 
     >>> p = torch.distributions.NegativeBinomial(2.0, probs=0.5)
     >>> p.mean, p.log_prob(torch.tensor([0.0, 1.0])).exp()
     (tensor(2.), tensor([0.2500, 0.2500]))
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "total_count": constraints.greater_than_eq(0),
-        "probs": constraints.half_open_interval(0.0, 1.0),
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(
+        total_count=constraints.greater_than_eq(0),
+        probs=constraints.half_open_interval(0.0, 1.0),
+        logits=constraints.real,
+    )
     support = constraints.nonnegative_integer
 
     def __init__(
@@ -209,6 +191,3 @@ class NegativeBinomial(_ByProbability):
         powers = -n * softplus(self.logits) - value * softplus(-self.logits)
         ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()
         return powers + _where(n + value == 0.0, 0.0, ways)
-
-
-__all__ = ["MixtureSameFamily", "NegativeBinomial"]

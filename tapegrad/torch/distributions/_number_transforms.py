@@ -130,14 +130,9 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """The function loc + scale * x.
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        What is added.
-    scale : Tensor or float
-        What x is multiplied by, first.
-    event_dim : int, default 0
-        How many of the last dimensions count as those of one event.
+    loc (Tensor or float): What is added.
+    scale (Tensor or float): What x is multiplied by, first.
+    event_dim: How many of the last dimensions count as those of one event.
 
     >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 1.0]))
     tensor([1., 3.])
@@ -180,10 +175,7 @@ class AffineTransform(Transform):
 class PowerTransform(Transform):
     """The power x ** exponent, of positive numbers.
 
-    Parameters
-    ----------
-    exponent : Tensor or float
-        The exponent.
+    exponent (Tensor or float): The exponent.
 
     >>> torch.distributions.PowerTransform(2.0).inv(torch.tensor(9.0))
     tensor(3.)
@@ -218,10 +210,7 @@ class PowerTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """The probability of draws up to x, of a distribution that has `cdf`.
 
-    Parameters
-    ----------
-    distribution : Distribution
-        The distribution; the inverse needs its `icdf`.
+    distribution (Distribution): The distribution; the inverse needs its `icdf`.
 
     >>> d = torch.distributions
     >>> t = d.CumulativeDistributionTransform(d.Normal(0.0, 1.0))
@@ -252,16 +241,3 @@ class CumulativeDistributionTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return self.distribution.log_prob(x)
-
-
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "PowerTransform",
-    "SigmoidTransform",
-    "SoftplusTransform",
-    "TanhTransform",
-    "softplus",
-]

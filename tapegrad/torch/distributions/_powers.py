@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
@@ -21,10 +21,9 @@ from tapegrad.torch.distributions._number_transforms import (
     PowerTransform,
 )
 from tapegrad.torch.distributions._wrapped import TransformedDistribution
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 
 Shape = Sequence[int]
-Constraints = dict[str, constraints.Constraint]
 _where, _ones_like, _zeros_like = (OPERATIONS[n] for n in ("where", "ones_like", "zeros_like"))
 EULER = 0.5772156649015329
 
@@ -32,20 +31,14 @@ EULER = 0.5772156649015329
 class Weibull(TransformedDistribution):
     """Powers of exponential numbers z: scale * z ** (1 / concentration).
 
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Weibull(2.0, 1.0)
     >>> p.mean, p.log_prob(torch.tensor(2.0))
     (tensor(2.), tensor(-1.6931))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "scale": constraints.positive,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = constrained(scale=constraints.positive, concentration=constraints.positive)
     support = constraints.positive
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
@@ -79,27 +72,16 @@ class Weibull(TransformedDistribution):
 class Pareto(TransformedDistribution):
     """Numbers above `scale`, of densities in proportion to x^-(alpha + 1).
 
-    Parameters
-    ----------
-    scale : Tensor or float
-        The least value, positive.
-    alpha : Tensor or float
-        The power by which the tail falls, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    scale (Tensor or float): The least value, positive.
+    alpha (Tensor or float): The power by which the tail falls, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Pareto(1.0, 3.0)
     >>> p.mean, p.log_prob(torch.tensor(2.0))
     (tensor(1.5000), tensor(-1.6740))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "alpha": constraints.positive,
-        "scale": constraints.positive,
-    }
+    arg_constraints = constrained(alpha=constraints.positive, scale=constraints.positive)
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast(scale, alpha)
@@ -133,27 +115,19 @@ class Pareto(TransformedDistribution):
 class Kumaraswamy(TransformedDistribution):
     """Powers of uniform numbers u: (1 - u ** (1 / concentration0)) ** (1 / concentration1).
 
-    Parameters
-    ----------
-    concentration1 : Tensor or float
-        The power of x in the distribution function 1 - (1 - x^concentration1)^concentration0.
-    concentration0 : Tensor or float
-        The outer power there; both are positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    concentration1 (Tensor or float): The power of x in the distribution function 1 - (1 -
+        x^concentration1)^concentration0.
+    concentration0 (Tensor or float): The outer power there; both are positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Kumaraswamy(2.0, 3.0)
     >>> p.mean, p.cdf(torch.tensor(0.5))
     (tensor(0.4571), tensor(0.5781))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    arg_constraints = constrained(
+        concentration1=constraints.positive, concentration0=constraints.positive
+    )
     support = constraints.unit_interval
     has_rsample = True
 
@@ -200,25 +174,16 @@ class Kumaraswamy(TransformedDistribution):
 class InverseGamma(TransformedDistribution):
     """The reciprocals of gamma numbers.
 
-    Parameters
-    ----------
-    rate : Tensor or float
-        The rate of the gamma numbers, by which their reciprocals are multiplied; positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    rate (Tensor or float): The rate of the gamma numbers, by which their reciprocals are
+        multiplied; positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.InverseGamma(3.0, 4.0)
     >>> p.mean, p.variance
     (tensor(2.), tensor(4.))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = constrained(concentration=constraints.positive, rate=constraints.positive)
     support = constraints.positive
     has_rsample = True
 
@@ -258,17 +223,9 @@ class InverseGamma(TransformedDistribution):
 class FisherSnedecor(Distribution):
     """The quotient of two means of squares, of `df1` and of `df2` normal numbers.
 
-    Parameters
-    ----------
-    df1 : Tensor or float
-        The degrees of freedom of the numerator, positive.
-    df2 : Tensor or float
-        Those of the denominator, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    df1 (Tensor or float): The degrees of freedom of the numerator, positive.
+    df2 (Tensor or float): Those of the denominator, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.FisherSnedecor(3.0, 6.0)
     >>> p.mean, p.log_prob(torch.tensor(1.0))
@@ -276,10 +233,7 @@ class FisherSnedecor(Distribution):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[Constraints] = {
-        "df1": constraints.positive,
-        "df2": constraints.positive,
-    }
+    arg_constraints = constrained(df1=constraints.positive, df2=constraints.positive)
     support = constraints.positive
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
@@ -320,20 +274,11 @@ class FisherSnedecor(Distribution):
 class GeneralizedPareto(Distribution):
     """Excess over a threshold `loc`: the limit of tails, of the power -1 / concentration.
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        The threshold.
-    scale : Tensor or float
-        What draws above it are multiplied by, positive.
-    concentration : Tensor or float
-        Above 0 for heavy tails; 0 for exponential ones; below 0 the values end at
-        `loc - scale / concentration`.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    loc (Tensor or float): The threshold.
+    scale (Tensor or float): What draws above it are multiplied by, positive.
+    concentration (Tensor or float): Above 0 for heavy tails; 0 for exponential ones; below 0 the
+        values end at `loc - scale / concentration`.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5)
     >>> p.mean, p.cdf(torch.tensor(2.0))
@@ -341,11 +286,9 @@ class GeneralizedPareto(Distribution):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar[Constraints] = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "concentration": constraints.real,
-    }
+    arg_constraints = constrained(
+        loc=constraints.real, scale=constraints.positive, concentration=constraints.real
+    )
 
     def __init__(
         self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
@@ -409,13 +352,3 @@ class GeneralizedPareto(Distribution):
         return constraints.interval(
             self.loc, _where(k < 0, self.loc - self.scale / safe, math.inf)
         )
-
-
-__all__ = [
-    "FisherSnedecor",
-    "GeneralizedPareto",
-    "InverseGamma",
-    "Kumaraswamy",
-    "Pareto",
-    "Weibull",
-]

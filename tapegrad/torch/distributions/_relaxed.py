@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from tapegrad.torch._dtypes import Size
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
@@ -19,6 +18,7 @@ from tapegrad.torch.distributions._discrete import (
     OneHotCategorical,
     _ByProbability,
     _clamped,
+    _OfClasses,
 )
 from tapegrad.torch.distributions._location import Normal, uniform
 from tapegrad.torch.distributions._number_transforms import (
@@ -28,20 +28,13 @@ from tapegrad.torch.distributions._number_transforms import (
 )
 from tapegrad.torch.distributions._vector_transforms import StickBreakingTransform
 from tapegrad.torch.distributions._wrapped import TransformedDistribution
-from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
 
 Shape = Sequence[int]
-Constraints = dict[str, constraints.Constraint]
 
 
 class LogitRelaxedBernoulli(_ByProbability):
     """The logits of `RelaxedBernoulli`.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions._relaxed import LogitRelaxedBernoulli
@@ -49,10 +42,7 @@ class LogitRelaxedBernoulli(_ByProbability):
     tensor(-1.3863)
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.real
     has_rsample = True
 
@@ -113,24 +103,16 @@ class _Relaxed(TransformedDistribution):
 class RelaxedBernoulli(_Relaxed):
     """Numbers in (0, 1), the closer to the ends the lower the temperature is.
 
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given, or the one is out of its range.
-
-    Notes
-    -----
-    C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution.
+    ValueError: If both or neither of `probs` and `logits` are given, or the one is out of its
+        range.
+    Notes: C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution.
 
     >>> p = torch.distributions.RelaxedBernoulli(0.5, probs=torch.tensor(0.5))
     >>> p.log_prob(torch.tensor([0.1, 0.5]))
     tensor([ 0.0408, -0.6931])
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.unit_interval
 
     def __init__(
@@ -144,13 +126,10 @@ class RelaxedBernoulli(_Relaxed):
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(_OfClasses):
     """The logarithms of `RelaxedOneHotCategorical`."""
 
-    arg_constraints: ClassVar[Constraints] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
     support = constraints.real_vector
     has_rsample = True
 
@@ -174,18 +153,6 @@ class ExpRelaxedCategorical(Distribution):
         made._batch_shape = made._categorical.batch_shape
         return made
 
-    @property
-    def param_shape(self) -> Size:
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         u = _clamped(uniform(self.logits, shape))
@@ -204,32 +171,20 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(_Relaxed):
     """Vectors of shares, the closer to a single one the lower the temperature is.
 
-    Parameters
-    ----------
-    probs : Tensor, shape (..., classes), optional
-        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
-    logits : Tensor, shape (..., classes), optional
-        Instead of `probs`: logarithms of such numbers.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given, or the one is out of its range.
-
-    Notes
-    -----
-    C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution; E. Jang, S. Gu, B. Poole
-    (2017), Categorical reparameterization with Gumbel-softmax.
+    probs (Tensor, shape (..., classes)): Nonnegative numbers in proportion to the probabilities;
+        they are divided by their sum.
+    logits (Tensor, shape (..., classes)): Instead of `probs`: logarithms of such numbers.
+    ValueError: If both or neither of `probs` and `logits` are given, or the one is out of its
+        range.
+    Notes: C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution; E. Jang, S. Gu, B. Poole
+        (2017), Categorical reparameterization with Gumbel-softmax.
 
     >>> p = torch.distributions.RelaxedOneHotCategorical(0.5, probs=torch.tensor([1.0, 3.0]))
     >>> p.log_prob(torch.tensor([0.5, 0.5]))
     tensor(-0.9808)
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
     support = constraints.simplex
 
     def __init__(
@@ -246,23 +201,8 @@ class RelaxedOneHotCategorical(_Relaxed):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """Draws of `OneHotCategorical` that have the gradient of the probabilities.
 
-    Parameters
-    ----------
-    probs : Tensor, shape (..., classes), optional
-        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
-    logits : Tensor, shape (..., classes), optional
-        Instead of `probs`: logarithms of such numbers.
-
-    Raises
-    ------
-    ValueError
-        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
-        unless `validate_args` is False.
-
-    Notes
-    -----
-    Y. Bengio, N. Léonard, A. Courville (2013), Estimating or propagating gradients through
-    stochastic neurons for conditional computation.
+    Notes: Y. Bengio, N. Léonard, A. Courville (2013), Estimating or propagating gradients through
+        stochastic neurons for conditional computation.
 
     >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
     >>> p = torch.distributions.OneHotCategoricalStraightThrough(probs)
@@ -281,27 +221,17 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class LogisticNormal(TransformedDistribution):
     """Vectors of shares: normal numbers by which a stick is broken.
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        The means of the normal numbers; a vector of n gives vectors of n + 1 shares.
-    scale : Tensor or float
-        Their standard deviations, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    loc (Tensor or float): The means of the normal numbers; a vector of n gives vectors of n + 1
+        shares.
+    scale (Tensor or float): Their standard deviations, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
     >>> p.event_shape, p.log_prob(torch.tensor([0.25, 0.25, 0.5]))
     (torch.Size([3]), tensor(1.3054))
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = constrained(loc=constraints.real, scale=constraints.positive)
     support = constraints.simplex
     has_rsample = True
 
@@ -320,13 +250,3 @@ class LogisticNormal(TransformedDistribution):
     def scale(self) -> Tensor:
         """The standard deviations of the normal numbers."""
         return self.base_dist.base_dist.scale
-
-
-__all__ = [
-    "ExpRelaxedCategorical",
-    "LogisticNormal",
-    "LogitRelaxedBernoulli",
-    "OneHotCategoricalStraightThrough",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.torch._docstrings.sections import of_object
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
@@ -33,17 +34,10 @@ class Transform:
     This is the base class; a subclass is called with x, and `inv` with y. `domain` and `codomain`
     are the constraints of x and of y.
 
-    Attributes
-    ----------
-    bijective : bool
-        Whether the inverse is one on both sides.
-    sign : int or Tensor
-        Of functions of numbers: +1 for those that grow, -1 for those that fall.
-
-    Raises
-    ------
-    ValueError
-        For another `cache_size`.
+    ValueError: For another `cache_size`.
+    Attribute bijective (bool): Whether the inverse is one on both sides.
+    Attribute sign (int or Tensor): Of functions of numbers: +1 for those that grow, -1 for those
+        that fall.
 
     >>> t = torch.distributions.AffineTransform(1.0, 2.0)
     >>> y = t(torch.tensor([0.0, 1.0]))
@@ -97,15 +91,8 @@ class Transform:
     def with_cache(self, cache_size: int = 1) -> Transform:
         """The transform with a cache, or without.
 
-        Parameters
-        ----------
-        cache_size : {0, 1}, default 1
-            As in the constructor.
-
-        Returns
-        -------
-        Transform
-            Itself if it is so already, else another.
+        cache_size ({0, 1}): As in the constructor.
+        -> Transform: Itself if it is so already, else another.
         """
         if self._cache_size == cache_size:
             return self
@@ -123,52 +110,26 @@ class Transform:
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """The logarithm of |det dy/dx|.
 
-        Parameters
-        ----------
-        x : Tensor
-            A value of the domain.
-        y : Tensor
-            That of the transform at x.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of x without the dimensions that are mixed.
-
-        Raises
-        ------
-        NotImplementedError
-            For a transform without a formula, as those that are not bijective.
+        x (Tensor): A value of the domain.
+        y (Tensor): That of the transform at x.
+        -> Tensor: Of the shape of x without the dimensions that are mixed.
+        NotImplementedError: For a transform without a formula, as those that are not bijective.
         """
         raise NotImplementedError
 
     def forward_shape(self, shape: Shape) -> Any:
         """The shape of y for the shape of x.
 
-        Parameters
-        ----------
-        shape : sequence of int
-            The shape of x.
-
-        Returns
-        -------
-        sequence of int
-            The shape of y.
+        shape (sequence of int): The shape of x.
+        -> sequence of int: The shape of y.
         """
         return shape
 
     def inverse_shape(self, shape: Shape) -> Any:
         """The shape of x for the shape of y.
 
-        Parameters
-        ----------
-        shape : sequence of int
-            The shape of y.
-
-        Returns
-        -------
-        sequence of int
-            The shape of x.
+        shape (sequence of int): The shape of y.
+        -> sequence of int: The shape of x.
         """
         return shape
 
@@ -240,10 +201,7 @@ class InverseTransform(Transform):
 class ComposeTransform(Transform):
     """Several transforms, the first applied first.
 
-    Parameters
-    ----------
-    parts : sequence of Transform
-        The transforms; of none the identity.
+    parts (sequence of Transform): The transforms; of none the identity.
 
     >>> d = torch.distributions
     >>> t = d.ComposeTransform([d.AffineTransform(0.0, 2.0), d.ExpTransform()])
@@ -330,36 +288,22 @@ class ComposeTransform(Transform):
 
 
 identity_transform = ComposeTransform([])
-identity_transform.__doc__ = """The transform that returns what it is given: of no parts.
+identity_transform.__doc__ = of_object("""The transform that returns what it is given: of no parts.
 
-Parameters
-----------
-x : Tensor
-    What it is given, and returns.
+x (Tensor): What it is given, and returns.
+-> Tensor: The same object.
 
-Returns
--------
-Tensor
-    The same object.
-
-Examples
---------
->>> import tapegrad.torch as torch
 >>> torch.distributions.identity_transform(torch.tensor(3.0))
 tensor(3.)
-"""
+""")
 __test__ = {"identity_transform": identity_transform.__doc__}  # doctest looks at no objects
 
 
 class IndependentTransform(Transform):
     """A transform of whose batch dimensions the last count as dimensions of one event.
 
-    Parameters
-    ----------
-    base_transform : Transform
-        The transform.
-    reinterpreted_batch_ndims : int
-        How many dimensions.
+    base_transform: The transform.
+    reinterpreted_batch_ndims: How many dimensions.
 
     >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
     >>> x = torch.tensor([1.0, 2.0])
@@ -419,17 +363,9 @@ class IndependentTransform(Transform):
 class ReshapeTransform(Transform):
     """Another shape of the last dimensions.
 
-    Parameters
-    ----------
-    in_shape : sequence of int
-        The shape of an event of x.
-    out_shape : sequence of int
-        That of y, of as many elements.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of elements differ.
+    in_shape (sequence of int): The shape of an event of x.
+    out_shape (sequence of int): That of y, of as many elements.
+    ValueError: If the numbers of elements differ.
 
     >>> t = torch.distributions.ReshapeTransform((4,), (2, 2))
     >>> t(torch.arange(4.0))
@@ -495,15 +431,8 @@ class _OfParts(Transform):
 class CatTransform(_OfParts):
     """Transforms of parts of given lengths, one after the other along a dimension.
 
-    Parameters
-    ----------
-    lengths : sequence of int, optional
-        The lengths of the parts; by default 1 each.
-
-    Raises
-    ------
-    AssertionError
-        If something in `tseq` is no transform, or the lengths are not as many.
+    lengths (sequence of int): The lengths of the parts; by default 1 each.
+    AssertionError: If something in `tseq` is no transform, or the lengths are not as many.
 
     >>> d = torch.distributions
     >>> t = d.CatTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)], lengths=[1, 2])
@@ -574,10 +503,7 @@ class CatTransform(_OfParts):
 class StackTransform(_OfParts):
     """Transforms of parts of length one, without the dimension.
 
-    Raises
-    ------
-    AssertionError
-        If something in `tseq` is no transform.
+    AssertionError: If something in `tseq` is no transform.
 
     >>> d = torch.distributions
     >>> t = d.StackTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)])
@@ -619,17 +545,3 @@ class StackTransform(_OfParts):
         pieces = zip(self._pairs(x), y.unbind(self.dim), strict=True)
         found = [part.log_abs_det_jacobian(one, other) for (part, one), other in pieces]
         return OPERATIONS["stack"](found, self.dim)
-
-
-__all__ = [
-    "CatTransform",
-    "ComposeTransform",
-    "IndependentTransform",
-    "InverseTransform",
-    "ReshapeTransform",
-    "StackTransform",
-    "Transform",
-    "broadcast_shape",
-    "identity_transform",
-    "sum_last",
-]

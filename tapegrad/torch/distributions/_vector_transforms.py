@@ -198,12 +198,3 @@ def _below(matrix: Any, diagonal: int = -1) -> Any:
     """The numbers below a diagonal, row by row."""
     rows, columns = OPERATIONS["tril_indices"](matrix.shape[-2], matrix.shape[-1], diagonal)
     return matrix[..., rows, columns]
-
-
-__all__ = [
-    "CorrCholeskyTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "SoftmaxTransform",
-    "StickBreakingTransform",
-]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions._location import normal
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._location import _Centered, normal
+from tapegrad.torch.distributions.distribution import Distribution, constrained
 
 Shape = Sequence[int]
 
@@ -26,25 +26,53 @@ def _factor_of_inverse(precision: Any) -> Any:
     return linalg.solve_triangular(factor, eye.expand(factor.shape), upper=False)
 
 
-class MultivariateNormal(Distribution):
+def _factor(name: str, matrix: Any) -> Any:
+    """The lower factor of a covariance that is given by a matrix of a name."""
+    if name == "scale_tril":
+        return matrix
+    return linalg.cholesky(matrix) if name == "covariance_matrix" else _factor_of_inverse(matrix)
+
+
+class _ByMatrix(Distribution):
+    """A distribution given by a covariance, its inverse or its lower factor `_factor`.
+
+    covariance_matrix (Tensor, shape (..., n, n)): The covariance.
+    precision_matrix (Tensor, shape (..., n, n)): Instead of it: its inverse.
+    scale_tril (Tensor, shape (..., n, n)): Instead of it: its lower factor.
+    """
+
+    covariance_matrix: Tensor
+    precision_matrix: Tensor
+    scale_tril: Tensor
+
+    def _taken(self, error: type[Exception] = ValueError, **matrices: Any) -> tuple[str, Any]:
+        """The one matrix that is given, with its name."""
+        named = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(named) != 1:
+            raise error(f"Exactly one of {' or '.join(matrices)} may be specified.")
+        return named[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "scale_tril":
+            found = self._factor
+        elif name == "covariance_matrix":
+            found = self._factor @ self._factor.mT
+        elif name == "precision_matrix":
+            found = OPERATIONS["cholesky_inverse"](self._factor)
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return found.expand((*self._batch_shape, *found.shape[-2:]))
+
+    def _half_log_determinant(self) -> Any:
+        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class MultivariateNormal(_ByMatrix, _Centered):
     """Normal vectors of a mean and one of covariance, precision, or a lower factor.
 
-    Parameters
-    ----------
-    loc : Tensor, shape (..., n)
-        The mean.
-    covariance_matrix : Tensor, shape (..., n, n), optional
-        The covariance.
-    precision_matrix : Tensor, shape (..., n, n), optional
-        Instead of it: its inverse.
-    scale_tril : Tensor, shape (..., n, n), optional
-        Instead of it: its lower factor.
-
-    Raises
-    ------
-    ValueError
-        If not one of the three matrices is given, or something has too few dimensions; for a
-        matrix that is not of its kind, unless `validate_args` is False.
+    loc (Tensor, shape (..., n)): The mean.
+    ValueError: If not one of the three matrices is given, or something has too few dimensions; for
+        a matrix that is not of its kind, unless `validate_args` is False.
 
     >>> covariance = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
     >>> p = torch.distributions.MultivariateNormal(torch.zeros(2), covariance)
@@ -57,16 +85,12 @@ class MultivariateNormal(Distribution):
 
     has_rsample = True
     support = constraints.real_vector
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
-
-    covariance_matrix: Tensor
-    precision_matrix: Tensor
-    scale_tril: Tensor
+    arg_constraints = constrained(
+        loc=constraints.real_vector,
+        covariance_matrix=constraints.positive_definite,
+        precision_matrix=constraints.positive_definite,
+        scale_tril=constraints.lower_cholesky,
+    )
 
     def __init__(
         self,
@@ -78,18 +102,11 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        named = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-        if len(named) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = named
+        name, matrix = self._taken(
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 f"{name} must be at least two-dimensional, with optional leading batch dimensions"
@@ -98,35 +115,12 @@ class MultivariateNormal(Distribution):
         self.loc = loc.expand((*batch, loc.shape[-1]))
         self.__dict__[name] = matrix.expand((*batch, *matrix.shape[-2:]))
         super().__init__(batch, self.loc.shape[-1:], validate_args)
-        if name == "scale_tril":
-            self._factor = matrix
-        elif name == "covariance_matrix":
-            self._factor = linalg.cholesky(matrix)
-        else:
-            self._factor = _factor_of_inverse(matrix)
-
-    def __getattr__(self, name: str) -> Any:
-        shape = (*self._batch_shape, *self._event_shape, *self._event_shape)
-        if name == "scale_tril":
-            return self._factor.expand(shape)
-        if name == "covariance_matrix":
-            return (self._factor @ self._factor.mT).expand(shape)
-        if name == "precision_matrix":
-            return OPERATIONS["cholesky_inverse"](self._factor).expand(shape)
-        raise AttributeError(f"'MultivariateNormal' object has no attribute {name!r}")
+        self._factor = _factor(name, matrix)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> MultivariateNormal:
         rows = (*batch_shape, *self._event_shape)
         factor = self.scale_tril.expand((*rows, *self._event_shape))
         return MultivariateNormal(self.loc.expand(rows), scale_tril=factor, validate_args=False)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -146,13 +140,7 @@ class MultivariateNormal(Distribution):
         squares = z.squeeze(-1).pow(2).sum(-1)
         return -0.5 * (size * math.log(2 * math.pi) + squares) - self._half_log_determinant()
 
-    def _half_log_determinant(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
     def entropy(self) -> Tensor:
         size = self._event_shape[0]
         found = 0.5 * size * (1.0 + math.log(2 * math.pi)) + self._half_log_determinant()
         return found.expand(self._batch_shape)
-
-
-__all__ = ["MultivariateNormal"]

@@ -15,7 +15,7 @@ from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import Normal
 from tapegrad.torch.distributions._number_transforms import ExpTransform
 from tapegrad.torch.distributions._transform import ComposeTransform, Transform, sum_last
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions.distribution import Distribution, constrained
 
 Shape = Sequence[int]
 Base = TypeVar("Base", bound=Distribution)
@@ -24,17 +24,9 @@ Base = TypeVar("Base", bound=Distribution)
 class Independent(Distribution, Generic[Base]):
     """A distribution whose last batch dimensions count as dimensions of one event.
 
-    Parameters
-    ----------
-    base_distribution : Distribution
-        The distribution.
-    reinterpreted_batch_ndims : int
-        How many of its batch dimensions.
-
-    Raises
-    ------
-    ValueError
-        If the batch has fewer dimensions.
+    base_distribution (Distribution): The distribution.
+    reinterpreted_batch_ndims: How many of its batch dimensions.
+    ValueError: If the batch has fewer dimensions.
 
     >>> p = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(2, 3), 1.0), 1)
     >>> p.batch_shape, p.event_shape, p.log_prob(torch.zeros(3))
@@ -109,17 +101,9 @@ class TransformedDistribution(Distribution):
 
     A transform that mixes dimensions makes them dimensions of one event, and may change sizes.
 
-    Parameters
-    ----------
-    base_distribution : Distribution
-        The distribution of what is transformed.
-    transforms : Transform or list of Transform
-        What is applied, the first first.
-
-    Raises
-    ------
-    ValueError
-        If the base has too few dimensions, or `transforms` is something else.
+    base_distribution (Distribution): The distribution of what is transformed.
+    transforms (Transform or list of Transform): What is applied, the first first.
+    ValueError: If the base has too few dimensions, or `transforms` is something else.
 
     >>> d = torch.distributions
     >>> base = d.Uniform(torch.zeros(1), 1.0)
@@ -227,27 +211,16 @@ def _listed(transforms: Any) -> list[Any]:
 class LogNormal(TransformedDistribution):
     """The exponentials of normal numbers.
 
-    Parameters
-    ----------
-    loc : Tensor or float
-        The mean of the normal numbers.
-    scale : Tensor or float
-        Their standard deviation, positive.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    loc (Tensor or float): The mean of the normal numbers.
+    scale (Tensor or float): Their standard deviation, positive.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.LogNormal(0.0, 1.0)
     >>> p.mean, p.log_prob(torch.tensor(1.0))
     (tensor(1.6487), tensor(-0.9189))
     """
 
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = constrained(loc=constraints.real, scale=constraints.positive)
 
     support = constraints.positive
     has_rsample = True
@@ -281,6 +254,3 @@ class LogNormal(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
-
-
-__all__ = ["Independent", "LogNormal", "TransformedDistribution"]

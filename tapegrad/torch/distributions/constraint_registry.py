@@ -17,6 +17,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.torch._docstrings.sections import of_object
 from tapegrad.torch.distributions import constraints, transforms
 
 Factory = Callable[[Any], transforms.Transform]
@@ -25,10 +26,7 @@ Factory = Callable[[Any], transforms.Transform]
 class ConstraintRegistry:
     """Which transform leads to a constraint, by the constraint's class.
 
-    Parameters
-    ----------
-    doc : str, optional
-        The docstring of the registry, as a function of a constraint.
+    doc: The docstring of the registry, as a function of a constraint.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.constraint_registry import ConstraintRegistry
@@ -48,23 +46,12 @@ class ConstraintRegistry:
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
         """Let `factory(constraint)` make the transform for a class; or decorate such a function.
 
-        Parameters
-        ----------
-        constraint : type or Constraint
-            A class of constraints, or an object, whose class is meant.
-        factory : callable, optional
-            A function of a constraint that returns a transform; without it a decorator is
-            returned.
-
-        Returns
-        -------
-        callable
-            The factory, or the decorator.
-
-        Raises
-        ------
-        TypeError
-            If `constraint` is neither.
+        constraint (type or Constraint): A class of constraints, or an object, whose class is
+            meant.
+        factory (callable): A function of a constraint that returns a transform; without it a
+            decorator is returned.
+        -> callable: The factory, or the decorator.
+        TypeError: If `constraint` is neither.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)
@@ -86,71 +73,33 @@ class ConstraintRegistry:
         return factory(constraint)
 
 
-biject_to = ConstraintRegistry("""The bijection from all numbers to what a constraint allows.
+biject_to = ConstraintRegistry(
+    of_object("""The bijection from all numbers to what a constraint allows.
 
-Parameters
-----------
-constraint : Constraint
-    What its values shall satisfy.
+constraint (Constraint): What its values shall satisfy.
+-> Transform: A bijective transform.
+NotImplementedError: For a constraint to which no bijection is registered.
+See also transform_to: Also functions that are no bijections.
 
-Returns
--------
-Transform
-    A bijective transform.
-
-Raises
-------
-NotImplementedError
-    For a constraint to which no bijection is registered.
-
-See Also
---------
-transform_to : Also functions that are no bijections.
-
-Examples
---------
->>> import tapegrad.torch as torch
 >>> positive = torch.distributions.constraints.positive
 >>> torch.distributions.biject_to(positive)(torch.tensor([0.0, 1.0]))
 tensor([1.0000, 2.7183])
 """)
-transform_to = ConstraintRegistry("""A function from all numbers to what a constraint allows.
+)
+transform_to = ConstraintRegistry(
+    of_object("""A function from all numbers to what a constraint allows.
 
-Parameters
-----------
-constraint : Constraint
-    What its values shall satisfy.
+constraint (Constraint): What its values shall satisfy.
+-> Transform: A transform that need not be bijective, as the softmax.
+NotImplementedError: For a constraint to which none is registered.
+See also biject_to: Bijections alone.
 
-Returns
--------
-Transform
-    A transform that need not be bijective, as the softmax.
-
-Raises
-------
-NotImplementedError
-    For a constraint to which none is registered.
-
-See Also
---------
-biject_to : Bijections alone.
-
-Examples
---------
->>> import tapegrad.torch as torch
 >>> simplex = torch.distributions.constraints.simplex
 >>> torch.distributions.transform_to(simplex)(torch.zeros(4))
 tensor([0.2500, 0.2500, 0.2500, 0.2500])
 """)
+)
 __test__ = {"biject_to": biject_to.__doc__, "transform_to": transform_to.__doc__}
-
-
-def _in(registry: ConstraintRegistry, kind: type) -> Callable[[Factory], Factory]:
-    def decorate(factory: Factory) -> Factory:
-        registry.register(kind, factory)
-        return factory
-
-    return decorate
 
 
 def _in_both(*kinds: type) -> Callable[[Factory], Factory]:
@@ -190,30 +139,17 @@ def _between(constraint: Any) -> transforms.Transform:
     return transforms.ComposeTransform([transforms.SigmoidTransform(), stretch])
 
 
-@_in_both(constraints.CorrCholesky)
-def _correlations(constraint: Any) -> transforms.Transform:
-    return transforms.CorrCholeskyTransform()
+def _always(transform: Callable[[], transforms.Transform]) -> Factory:
+    """A factory of a transform that no constraint has parameters for."""
+    return lambda constraint: transform()
 
 
-@_in(biject_to, constraints.Simplex)
-def _broken(constraint: Any) -> transforms.Transform:
-    return transforms.StickBreakingTransform()
-
-
-@_in(transform_to, constraints.Simplex)
-def _shares(constraint: Any) -> transforms.Transform:
-    return transforms.SoftmaxTransform()
-
-
-@_in(transform_to, constraints.LowerCholesky)
-def _factor(constraint: Any) -> transforms.Transform:
-    return transforms.LowerCholeskyTransform()
-
-
-@_in(transform_to, constraints.PositiveDefinite)
-@_in(transform_to, constraints.PositiveSemidefinite)
-def _definite(constraint: Any) -> transforms.Transform:
-    return transforms.PositiveDefiniteTransform()
+_in_both(constraints.CorrCholesky)(_always(transforms.CorrCholeskyTransform))
+biject_to.register(constraints.Simplex, _always(transforms.StickBreakingTransform))
+transform_to.register(constraints.Simplex, _always(transforms.SoftmaxTransform))
+transform_to.register(constraints.LowerCholesky, _always(transforms.LowerCholeskyTransform))
+for _kind in (constraints.PositiveDefinite, constraints.PositiveSemidefinite):
+    transform_to.register(_kind, _always(transforms.PositiveDefiniteTransform))
 
 
 def _of_parts(registry: ConstraintRegistry) -> None:

@@ -21,15 +21,10 @@ _isclose = OPERATIONS["isclose"]
 class Constraint:
     """A set of values.
 
-    Attributes
-    ----------
-    is_discrete : bool
-        Whether the values are integers, or made of them.
-    event_dim : int
-        How many of the last dimensions make one value.
+    Attribute is_discrete (bool): Whether the values are integers, or made of them.
+    Attribute event_dim (int): How many of the last dimensions make one value.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.positive.check(torch.tensor([1.0, -1.0]))
     tensor([ True, False])
     """
@@ -40,20 +35,9 @@ class Constraint:
     def check(self, value: Tensor) -> Tensor:
         """Whether each value of a batch is in the set.
 
-        Parameters
-        ----------
-        value : Tensor
-            The values: any shape, with `event_dim` dimensions for one value behind.
-
-        Returns
-        -------
-        Tensor
-            Truth values, of the shape without the dimensions of one value.
-
-        Raises
-        ------
-        NotImplementedError
-            By the class itself.
+        value: The values: any shape, with `event_dim` dimensions for one value behind.
+        -> Tensor: Truth values, of the shape without the dimensions of one value.
+        NotImplementedError: By the class itself.
         """
         raise NotImplementedError
 
@@ -111,17 +95,10 @@ class _Dependent(Constraint):
 def is_dependent(constraint: Constraint) -> bool:
     """Whether a constraint depends on other parameters.
 
-    Parameters
-    ----------
-    constraint : Constraint
-        Any constraint.
+    constraint: Any constraint.
+    -> bool: Whether it is `dependent`, or made of it.
 
-    Returns
-    -------
-    bool
-        Whether it is `dependent`, or made of it.
-
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.is_dependent(constraints.dependent), constraints.is_dependent(constraints.real)
     (True, False)
     """
@@ -155,11 +132,7 @@ class _DependentProperty(property, _Dependent):
     """
 
     def __init__(
-        self,
-        fn: Any = None,
-        *,
-        is_discrete: bool | None = None,
-        event_dim: int | None = None,
+        self, fn: Any = None, *, is_discrete: bool | None = None, event_dim: int | None = None
     ) -> None:
         property.__init__(self, fn)
         _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
@@ -193,8 +166,7 @@ class Boolean(Constraint):
 class IntegerInterval(_Bounded):
     """The integers from one bound to another, both included.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.integer_interval(0, 2).check(torch.tensor([0.0, 1.5, 2.0, 3.0]))
     tensor([ True, False,  True, False])
     """
@@ -246,8 +218,7 @@ class Real(Constraint):
 class GreaterThan(_Bounded):
     """Numbers above a bound.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.greater_than(1).check(torch.tensor([1.0, 2.0]))
     tensor([False,  True])
     """
@@ -264,8 +235,7 @@ class GreaterThan(_Bounded):
 class GreaterThanEq(GreaterThan):
     """Numbers from a bound on.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.greater_than_eq(1).check(torch.tensor([1.0, 0.0]))
     tensor([ True, False])
     """
@@ -277,8 +247,7 @@ class GreaterThanEq(GreaterThan):
 class LessThan(_Bounded):
     """Numbers below a bound.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.less_than(1).check(torch.tensor([1.0, 0.0]))
     tensor([False,  True])
     """
@@ -295,8 +264,7 @@ class LessThan(_Bounded):
 class Interval(_Bounded):
     """Numbers between two bounds, both included.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.interval(0, 1).check(torch.tensor([0.0, 1.0, 2.0]))
     tensor([ True,  True, False])
     """
@@ -313,8 +281,7 @@ class Interval(_Bounded):
 class HalfOpenInterval(Interval):
     """Numbers from a bound to before another.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
     tensor([ True, False])
     """
@@ -345,13 +312,9 @@ class OneHot(Constraint):
 class Multinomial(Constraint):
     """Vectors of counts up to a sum.
 
-    Parameters
-    ----------
-    upper_bound : int
-        The largest sum.
+    upper_bound: The largest sum.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
     tensor([ True, False])
     """
@@ -437,15 +400,10 @@ class PositiveDefinite(Symmetric):
 class IndependentConstraint(Constraint):
     """A constraint that holds for all of the last dimensions together.
 
-    Parameters
-    ----------
-    base_constraint : Constraint
-        The constraint of each element.
-    reinterpreted_batch_ndims : int
-        How many of the last dimensions are taken together.
+    base_constraint: The constraint of each element.
+    reinterpreted_batch_ndims: How many of the last dimensions are taken together.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> both = constraints.independent(constraints.positive, 1)
     >>> both.check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
     tensor([ True, False])
@@ -483,13 +441,9 @@ class _OfParts(Constraint):
 class Cat(_OfParts):
     """Parts of given lengths, one after the other along a dimension.
 
-    Parameters
-    ----------
-    lengths : sequence of int, optional
-        The length of each part; 1 by default.
+    lengths (sequence of int): The length of each part; 1 by default.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> parts = constraints.cat([constraints.positive, constraints.real], 0, [1, 2])
     >>> parts.check(torch.tensor([-1.0, -1.0, 1.0]))
     tensor([False,  True,  True])
@@ -524,8 +478,7 @@ class Cat(_OfParts):
 class Stack(_OfParts):
     """Parts of length one, without the dimension.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> parts = constraints.stack([constraints.positive, constraints.real])
     >>> parts.check(torch.tensor([-1.0, -1.0]))
     tensor([False,  True])
@@ -552,13 +505,9 @@ class Stack(_OfParts):
 class MixtureSameFamilyConstraint(Constraint):
     """Constraint on the components of a mixture, of a value without their dimension.
 
-    Parameters
-    ----------
-    base_constraint : Constraint
-        The constraint of the components.
+    base_constraint: The constraint of the components.
 
-    >>> import tapegrad.torch as torch
-    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints = torch.distributions.constraints
     >>> mixed = constraints.MixtureSameFamilyConstraint(constraints.positive)
     >>> mixed.check(torch.tensor([1.0, -1.0]))
     tensor([ True, False])
@@ -577,20 +526,9 @@ class MixtureSameFamilyConstraint(Constraint):
     def check(self, value: Tensor) -> Any:
         """Whether each value of a batch is in the set.
 
-        Parameters
-        ----------
-        value : Tensor
-            The values, without a dimension of components.
-
-        Returns
-        -------
-        Tensor
-            Truth values, of the shape without the dimensions of one value.
-
-        Raises
-        ------
-        ValueError
-            If `value` has fewer dimensions than one value.
+        value: The values, without a dimension of components.
+        -> Tensor: Truth values, of the shape without the dimensions of one value.
+        ValueError: If `value` has fewer dimensions than one value.
         """
         rank = self.event_dim
         result = self.base_constraint.check(value.unsqueeze(-1 - rank))

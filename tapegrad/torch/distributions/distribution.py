@@ -31,6 +31,11 @@ def broadcast(*values: Any) -> list[Tensor]:
     return list(_broadcast_tensors(*made))
 
 
+def constrained(**parameters: constraints.Constraint) -> dict[str, constraints.Constraint]:
+    """The constraints of a class of distributions, by the names of its parameters."""
+    return parameters
+
+
 def _shown(value: Tensor) -> str:
     return str(value.item()) if value.dim() == 0 else str(value.detach())
 
@@ -42,20 +47,11 @@ class Distribution:
     draw. A sample has the shape `sample_shape + batch_shape + event_shape`. This is the base
     class: a subclass has the parameters.
 
-    Parameters
-    ----------
-    batch_shape : sequence of int, default ()
-        The shape of the batch.
-    event_shape : sequence of int, default ()
-        The shape of one draw; that of a distribution of numbers is ().
-    validate_args : bool, optional
-        Whether parameters and values are checked; by default as `set_default_validate_args` says,
-        which is True at first.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of its range, unless `validate_args` is False.
+    batch_shape (sequence of int): The shape of the batch.
+    event_shape (sequence of int): The shape of one draw; that of a distribution of numbers is ().
+    validate_args: Whether parameters and values are checked; by default as
+        `set_default_validate_args` says, which is True at first.
+    ValueError: For a parameter out of its range, unless `validate_args` is False.
 
     >>> p = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> p.batch_shape, p.event_shape, p.sample((2,)).shape
@@ -78,10 +74,7 @@ class Distribution:
     _validate_args = True
 
     def __init__(
-        self,
-        batch_shape: Shape = (),
-        event_shape: Shape = (),
-        validate_args: bool | None = None,
+        self, batch_shape: Shape = (), event_shape: Shape = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
@@ -112,15 +105,8 @@ class Distribution:
     def set_default_validate_args(cls, value: bool) -> None:
         """Whether distributions check their parameters and values unless told otherwise.
 
-        Parameters
-        ----------
-        value : bool
-            True at first; it holds for all distributions made from now on.
-
-        Raises
-        ------
-        ValueError
-            For anything else than True or False.
+        value: True at first; it holds for all distributions made from now on.
+        ValueError: For anything else than True or False.
         """
         if value not in (True, False):
             raise ValueError
@@ -159,10 +145,7 @@ class Distribution:
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Draws without a derivative.
 
-        Returns
-        -------
-        Tensor
-            Of shape `sample_shape + batch_shape + event_shape`; it does not require grad.
+        -> Tensor: Of shape `sample_shape + batch_shape + event_shape`; it does not require grad.
         """
         with no_grad():
             return self.rsample(sample_shape)
@@ -170,155 +153,78 @@ class Distribution:
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         """Draws that are differentiable functions of the parameters, where there is such a way.
 
-        Returns
-        -------
-        Tensor
-            Of shape `sample_shape + batch_shape + event_shape`.
-
-        Raises
-        ------
-        NotImplementedError
-            For a distribution whose `has_rsample` is False.
+        -> Tensor: Of shape `sample_shape + batch_shape + event_shape`.
+        NotImplementedError: For a distribution whose `has_rsample` is False.
         """
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`.
 
-        Parameters
-        ----------
-        n : int
-            How many draws.
-
-        Returns
-        -------
-        Tensor
-            Of shape `(n,) + batch_shape + event_shape`.
+        n: How many draws.
+        -> Tensor: Of shape `(n,) + batch_shape + event_shape`.
         """
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Tensor:
         """The logarithm of the density, or of the probability, at a value.
 
-        Parameters
-        ----------
-        value : Tensor
-            Of a shape that broadcasts with `batch_shape + event_shape`.
-
-        Returns
-        -------
-        Tensor
-            Of the broadcast shape, without the dimensions of an event.
-
-        Raises
-        ------
-        ValueError
-            Where values are checked: for a value outside of `support`, or of a shape that does not
-            fit.
+        value (Tensor): Of a shape that broadcasts with `batch_shape + event_shape`.
+        -> Tensor: Of the broadcast shape, without the dimensions of an event.
+        ValueError: Where values are checked: for a value outside of `support`, or of a shape that
+            does not fit.
         """
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Tensor:
         """The probability of draws up to a value.
 
-        Parameters
-        ----------
-        value : Tensor
-            Of a shape that broadcasts with `batch_shape`.
-
-        Returns
-        -------
-        Tensor
-            Of the broadcast shape.
-
-        Raises
-        ------
-        NotImplementedError
-            For a distribution without a formula.
-        ValueError
-            Where values are checked: for a value outside of `support`.
+        value (Tensor): Of a shape that broadcasts with `batch_shape`.
+        -> Tensor: Of the broadcast shape.
+        NotImplementedError: For a distribution without a formula.
+        ValueError: Where values are checked: for a value outside of `support`.
         """
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Tensor:
         """The inverse of `cdf`.
 
-        Parameters
-        ----------
-        value : Tensor
-            Probabilities, of a shape that broadcasts with `batch_shape`.
-
-        Returns
-        -------
-        Tensor
-            Of the broadcast shape.
-
-        Raises
-        ------
-        NotImplementedError
-            For a distribution without a formula.
+        value (Tensor): Probabilities, of a shape that broadcasts with `batch_shape`.
+        -> Tensor: Of the broadcast shape.
+        NotImplementedError: For a distribution without a formula.
         """
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
         """The mean of `-log_prob` over draws.
 
-        Returns
-        -------
-        Tensor
-            Of shape `batch_shape`.
-
-        Raises
-        ------
-        NotImplementedError
-            For a distribution without a formula.
+        -> Tensor: Of shape `batch_shape`.
+        NotImplementedError: For a distribution without a formula.
         """
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
         """The exponential of the entropy.
 
-        Returns
-        -------
-        Tensor
-            Of shape `batch_shape`.
+        -> Tensor: Of shape `batch_shape`.
         """
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution, along a new first dimension.
 
-        Parameters
-        ----------
-        expand : bool, default True
-            Give the values the shape of the batch; else its dimensions are of size 1.
-
-        Returns
-        -------
-        Tensor
-            Of shape `(count,) + batch_shape + event_shape`.
-
-        Raises
-        ------
-        NotImplementedError
-            For a distribution whose values cannot be listed.
+        expand: Give the values the shape of the batch; else its dimensions are of size 1.
+        -> Tensor: Of shape `(count,) + batch_shape + event_shape`.
+        NotImplementedError: For a distribution whose values cannot be listed.
         """
         raise NotImplementedError
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         """The distribution with parameters expanded to a batch shape.
 
-        Parameters
-        ----------
-        batch_shape : sequence of int
-            A shape to which that of the batch expands.
-        _instance : Distribution, optional
-            Ignored.
-
-        Returns
-        -------
-        Distribution
-            One of the same class.
+        batch_shape (sequence of int): A shape to which that of the batch expands.
+        _instance (Distribution): Ignored.
+        -> Distribution: One of the same class.
         """
         made = type(self).__new__(type(self))
         batch = Size(batch_shape)
@@ -384,4 +290,4 @@ def parameters_of(distribution: Distribution) -> dict[str, Any]:
     return dict(distribution._parts())
 
 
-__all__ = ["Distribution", "broadcast", "parameters_of"]
+__all__ = ["Distribution", "broadcast", "constrained", "parameters_of"]

@@ -21,17 +21,10 @@ class ExponentialFamily(Distribution):
     `_mean_carrier_measure` is the mean of k(x), for densities exp(<t(x), theta> - A(theta) +
     k(x)).
 
-    Parameters
-    ----------
-    batch_shape : sequence of int, default ()
-        The shape of the batch.
-    event_shape : sequence of int, default ()
-        The shape of one draw.
-
-    Notes
-    -----
-    Entropies and divergences follow from A and its gradient: F. Nielsen, R. Nock (2010), Entropies
-    and cross-entropies of exponential families.
+    batch_shape (sequence of int): The shape of the batch.
+    event_shape (sequence of int): The shape of one draw.
+    Notes: Entropies and divergences follow from A and its gradient: F. Nielsen, R. Nock (2010),
+        Entropies and cross-entropies of exponential families.
 
     >>> isinstance(torch.distributions.Exponential(2.0), torch.distributions.ExponentialFamily)
     True
@@ -67,10 +60,7 @@ class ExponentialFamily(Distribution):
     def entropy(self) -> Tensor:
         """The mean of `-log_prob` over draws.
 
-        Returns
-        -------
-        Tensor
-            Of shape `batch_shape`.
+        -> Tensor: Of shape `batch_shape`.
         """
         found, params, grads = self._normalizer()
         result = found - self._mean_carrier_measure

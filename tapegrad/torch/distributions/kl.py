@@ -45,26 +45,11 @@ _EULER = 0.5772156649015329
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     """Decorate a function `(p, q)` as the divergence of two classes and their subclasses.
 
-    Parameters
-    ----------
-    type_p : type
-        A subclass of `Distribution`.
-    type_q : type
-        Another, or the same.
-
-    Returns
-    -------
-    callable
-        The decorator; it returns the function as it is.
-
-    Raises
-    ------
-    TypeError
-        For something else than subclasses of `Distribution`.
-
-    See Also
-    --------
-    kl_divergence : Calls the function whose classes are nearest to those of p and q.
+    type_p (type): A subclass of `Distribution`.
+    type_q (type): Another, or the same.
+    -> callable: The decorator; it returns the function as it is.
+    TypeError: For something else than subclasses of `Distribution`.
+    See also kl_divergence: Calls the function whose classes are nearest to those of p and q.
 
     >>> class Unit(torch.distributions.Normal):
     ...     def __init__(self, loc):
@@ -89,26 +74,11 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The mean under p of `p.log_prob(x) - q.log_prob(x)`.
 
-    Parameters
-    ----------
-    p : Distribution
-        The distribution whose draws are meant.
-    q : Distribution
-        The one that it is compared with.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the batch.
-
-    Raises
-    ------
-    NotImplementedError
-        For a pair of classes without a formula.
-
-    See Also
-    --------
-    register_kl : Add a formula.
+    p: The distribution whose draws are meant.
+    q: The one that it is compared with.
+    -> Tensor: Of the shape of the batch.
+    NotImplementedError: For a pair of classes without a formula.
+    See also register_kl: Add a formula.
 
     >>> d = torch.distributions
     >>> d.kl_divergence(d.Normal(0.0, 1.0), d.Normal(torch.tensor([0.0, 1.0]), 1.0))

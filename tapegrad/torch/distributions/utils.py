@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from tapegrad.torch import _dtypes
 from tapegrad.torch._absent import FINDER
+from tapegrad.torch._docstrings.sections import complete
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
@@ -22,23 +23,10 @@ __getattr__ = partial(FINDER.attribute, "distributions.utils")
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers have the dtype of the first tensor.
 
-    Parameters
-    ----------
-    *values : number or Tensor
-        The numbers and tensors.
+    *values (number or Tensor): The numbers and tensors.
+    -> tuple of Tensors: Views of one shape.
+    ValueError: For anything else.
 
-    Returns
-    -------
-    tuple of Tensors
-        Views of one shape.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.utils import broadcast_all
     >>> broadcast_all(1.0, torch.zeros(2))
@@ -60,18 +48,9 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities moved into the range from eps to 1 - eps, for logarithms of both.
 
-    Parameters
-    ----------
-    probs : Tensor
-        The probabilities.
+    probs: The probabilities.
+    -> Tensor: The clamped ones.
 
-    Returns
-    -------
-    Tensor
-        The clamped ones.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.utils import clamp_probs
     >>> clamp_probs(torch.tensor([0.0, 0.5]))
@@ -85,20 +64,10 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Logarithms of probabilities along the last dimension; of odds if each is one of a pair.
 
-    Parameters
-    ----------
-    probs : Tensor
-        The probabilities.
-    is_binary : bool, default False
-        Whether each element is the probability of one of two outcomes.
+    probs: The probabilities.
+    is_binary: Whether each element is the probability of one of two outcomes.
+    -> Tensor: The logits.
 
-    Returns
-    -------
-    Tensor
-        The logits.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.utils import probs_to_logits
     >>> probs_to_logits(torch.tensor([0.5]), is_binary=True)
@@ -112,20 +81,10 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities of logits along the last dimension; of log odds if each is one of a pair.
 
-    Parameters
-    ----------
-    logits : Tensor
-        The logits.
-    is_binary : bool, default False
-        Whether each element is the logarithm of the odds of one of two outcomes.
+    logits: The logits.
+    is_binary: Whether each element is the logarithm of the odds of one of two outcomes.
+    -> Tensor: The probabilities.
 
-    Returns
-    -------
-    Tensor
-        The probabilities.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.utils import logits_to_probs
     >>> logits_to_probs(torch.tensor([0.0, 0.0]))
@@ -139,13 +98,8 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 class lazy_property(Generic[R]):
     """A method as an attribute that is computed when it is first asked for, and then kept.
 
-    Parameters
-    ----------
-    wrapped : callable
-        The method.
+    wrapped (callable): The method.
 
-    Examples
-    --------
     >>> from tapegrad.torch.distributions.utils import lazy_property
     >>> class Family:
     ...     @lazy_property
@@ -178,25 +132,11 @@ class lazy_property(Generic[R]):
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The lower triangles of matrices (..., n, n) as vectors, row by row.
 
-    Parameters
-    ----------
-    mat : Tensor
-        The matrices.
-    diag : int, default 0
-        The last diagonal that is meant, above the main one if positive.
+    mat: The matrices.
+    diag: The last diagonal that is meant, above the main one if positive.
+    -> Tensor: The vectors.
+    ValueError: For a diagonal outside of the matrices.
 
-    Returns
-    -------
-    Tensor
-        The vectors.
-
-    Raises
-    ------
-    ValueError
-        For a diagonal outside of the matrices.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.utils import tril_matrix_to_vec
     >>> tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
@@ -213,25 +153,11 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Matrices (..., n, n) whose lower triangles are given row by row; zeros above.
 
-    Parameters
-    ----------
-    vec : Tensor
-        The vectors.
-    diag : int, default 0
-        The last diagonal that is meant, above the main one if positive.
+    vec: The vectors.
+    diag: The last diagonal that is meant, above the main one if positive.
+    -> Tensor: The matrices.
+    ValueError: If no matrix has so many elements there.
 
-    Returns
-    -------
-    Tensor
-        The matrices.
-
-    Raises
-    ------
-    ValueError
-        If no matrix has so many elements there.
-
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.distributions.utils import vec_to_tril_matrix
     >>> vec_to_tril_matrix(torch.tensor([1, 3, 4]))
@@ -266,3 +192,5 @@ __all__ = [
     "tril_matrix_to_vec",
     "vec_to_tril_matrix",
 ]
+
+complete(late=__name__)

@@ -88,22 +88,11 @@ def grad(
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor.
 
-    Parameters
-    ----------
-    func : callable
-        Takes tensors, or pytrees of them, and returns a 0-d tensor.
-    has_aux : bool, default False
-        Whether `func` returns `(out, aux)`; then the result is `(gradient, aux)`.
-
-    Returns
-    -------
-    callable
-        Takes the arguments of `func` and returns the gradient, of the structure of the argument.
-        RuntimeError if `func` returns anything else.
-
-    See Also
-    --------
-    grad_and_value : The value, too.
+    func (callable): Takes tensors, or pytrees of them, and returns a 0-d tensor.
+    has_aux: Whether `func` returns `(out, aux)`; then the result is `(gradient, aux)`.
+    -> callable: Takes the arguments of `func` and returns the gradient, of the structure of the
+        argument. RuntimeError if `func` returns anything else.
+    See also grad_and_value: The value, too.
 
     >>> torch.func.grad(lambda x: (x**2).sum())(torch.tensor([1.0, 2.0]))
     tensor([2., 4.])
@@ -137,21 +126,10 @@ def grad_and_value(
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor, and its value.
 
-    Parameters
-    ----------
-    func : callable
-        Takes tensors, or pytrees of them, and returns a 0-d tensor.
-    has_aux : bool, default False
-        Whether `func` returns `(out, aux)`; then the result is `(gradient, (value, aux))`.
-
-    Returns
-    -------
-    callable
-        Takes the arguments of `func` and returns `(gradient, value)`.
-
-    See Also
-    --------
-    grad : The gradient alone.
+    func (callable): Takes tensors, or pytrees of them, and returns a 0-d tensor.
+    has_aux: Whether `func` returns `(out, aux)`; then the result is `(gradient, (value, aux))`.
+    -> callable: Takes the arguments of `func` and returns `(gradient, value)`.
+    See also grad: The gradient alone.
 
     >>> torch.func.grad_and_value(torch.square)(torch.tensor(3.0))
     (tensor(6.), tensor(9.))
@@ -200,18 +178,10 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
 def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and its derivative in reverse mode.
 
-    Parameters
-    ----------
-    *primals : Tensor or pytree of Tensor
-        Where the derivative is taken.
-    has_aux : bool, default False
-        Whether `func` returns `(out, aux)`.
-
-    Returns
-    -------
-    tuple
-        `(out, pullback)`, or with `has_aux` `(out, pullback, aux)`. `pullback(cotangents)` takes
-        gradients of the output's structure and returns a tuple with one for each primal;
+    *primals (Tensor or pytree of Tensor): Where the derivative is taken.
+    has_aux: Whether `func` returns `(out, aux)`.
+    -> tuple: `(out, pullback)`, or with `has_aux` `(out, pullback, aux)`. `pullback(cotangents)`
+        takes gradients of the output's structure and returns a tuple with one for each primal;
         RuntimeError for cotangents of another structure or shape.
 
     >>> out, pullback = torch.func.vjp(torch.sin, torch.tensor(0.0))
@@ -294,26 +264,12 @@ def jvp(
 ) -> tuple[Any, ...]:
     """The value of a function, and its derivative in one direction, in forward mode.
 
-    Parameters
-    ----------
-    primals : tuple
-        Tensors, or pytrees of them: where the derivative is taken.
-    tangents : tuple
-        The direction, of the structure and shapes of the primals.
-    strict : bool, default False
-        Refuse outputs that do not depend on the primals.
-    has_aux : bool, default False
-        Whether `func` returns `(out, aux)`.
-
-    Returns
-    -------
-    tuple
-        `(out, tangent)`, or with `has_aux` `(out, tangent, aux)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `strict` is given and an output does not depend on the primals.
+    primals (tuple): Tensors, or pytrees of them: where the derivative is taken.
+    tangents (tuple): The direction, of the structure and shapes of the primals.
+    strict: Refuse outputs that do not depend on the primals.
+    has_aux: Whether `func` returns `(out, aux)`.
+    -> tuple: `(out, tangent)`, or with `has_aux` `(out, tangent, aux)`.
+    RuntimeError: If `strict` is given and an output does not depend on the primals.
 
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
@@ -348,15 +304,8 @@ def linearize(func: Callable[..., R], *primals: Tree) -> tuple[R, Callable[..., 
 def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     """The value of a function, and its derivative as a function of the direction.
 
-    Parameters
-    ----------
-    *primals : Tensor or pytree of Tensor
-        Where the derivative is taken.
-
-    Returns
-    -------
-    tuple
-        `(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
+    *primals (Tensor or pytree of Tensor): Where the derivative is taken.
+    -> tuple: `(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
 
     >>> out, pushforward = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> pushforward(torch.tensor(2.0))
@@ -421,34 +370,18 @@ def jacrev(
     chunk_size: ChunkSize = None,
 ) -> Callable[P, Any]: ...
 def jacrev(
-    func: Function,
-    argnums: Argnums = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: ChunkSize = None,
+    func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: ChunkSize = None
 ) -> Function:
     """The Jacobian in reverse mode: of shape `out.shape + argument.shape`, of real numbers.
 
     For pytrees the output's containers hold those of the argument.
 
-    Parameters
-    ----------
-    func : callable
-        Takes tensors, or pytrees of them, and returns such.
-    has_aux : bool, default False
-        Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
-    chunk_size : int or "auto", optional
-        How many rows are computed at once; "auto" for no more than fit into
-        `tapegrad.config.memory_budget`.
-
-    Returns
-    -------
-    callable
-        Takes the arguments of `func` and returns the Jacobian.
-
-    See Also
-    --------
-    jacfwd : Forward mode, for more outputs than inputs.
+    func (callable): Takes tensors, or pytrees of them, and returns such.
+    has_aux: Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
+    chunk_size (int or "auto"): How many rows are computed at once; "auto" for no more than fit
+        into `tapegrad.config.memory_budget`.
+    -> callable: Takes the arguments of `func` and returns the Jacobian.
+    See also jacfwd: Forward mode, for more outputs than inputs.
 
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -484,38 +417,18 @@ def jacfwd(
     randomness: str = "error",
 ) -> Callable[P, Any]: ...
 def jacfwd(
-    func: Function,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    *,
-    randomness: str = "error",
+    func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Function:
     """The Jacobian in forward mode: of shape `out.shape + argument.shape`, of real numbers.
 
     The function runs once, so that all columns see the same random numbers.
 
-    Parameters
-    ----------
-    func : callable
-        Takes tensors, or pytrees of them, and returns such.
-    has_aux : bool, default False
-        Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
-    randomness : {"error", "different", "same"}, default "error"
-        Accepted, and without effect.
-
-    Returns
-    -------
-    callable
-        Takes the arguments of `func` and returns the Jacobian.
-
-    Raises
-    ------
-    RuntimeError
-        For another `randomness`.
-
-    See Also
-    --------
-    jacrev : Reverse mode, for more inputs than outputs.
+    func (callable): Takes tensors, or pytrees of them, and returns such.
+    has_aux: Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
+    randomness ({"error", "different", "same"}): Accepted, and without effect.
+    -> callable: Takes the arguments of `func` and returns the Jacobian.
+    RuntimeError: For another `randomness`.
+    See also jacrev: Reverse mode, for more inputs than outputs.
 
     >>> torch.func.jacfwd(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -570,15 +483,8 @@ def hessian(func: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]: .
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
     """The Hessian, forward over reverse: of shape `out.shape + argument.shape * 2`.
 
-    Parameters
-    ----------
-    func : callable
-        Takes tensors, or pytrees of them, and returns such.
-
-    Returns
-    -------
-    callable
-        Takes the arguments of `func` and returns the Hessian.
+    func (callable): Takes tensors, or pytrees of them, and returns such.
+    -> callable: Takes the arguments of `func` and returns the Hessian.
 
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],

@@ -51,33 +51,17 @@ def functional_call(
 ) -> Any:
     """Call a module with other tensors in the places of its parameters and buffers.
 
-    Parameters
-    ----------
-    module : Module
-        The module, which is as before after the call.
-    parameter_and_buffer_dicts : dict, or tuple or list of dict
-        Tensors by name, as of `named_parameters`.
-    args : object or tuple, optional
-        The arguments of the module; what is no tuple is the only one.
-    kwargs : dict, optional
-        Its arguments by name.
-    tie_weights : bool, default True
-        Replace a parameter that the module has under two names under both.
-    strict : bool, default False
-        Raise where names are missing or unknown.
-
-    Returns
-    -------
-    object
-        What the module returns.
-
-    Raises
-    ------
-    ValueError
-        For something else than dicts, for a name in two of them, and for two values of what is
-        tied.
-    RuntimeError
-        If `strict`, where names are missing or unknown.
+    module (Module): The module, which is as before after the call.
+    parameter_and_buffer_dicts (dict, or tuple or list of dict): Tensors by name, as of
+        `named_parameters`.
+    args (object or tuple): The arguments of the module; what is no tuple is the only one.
+    kwargs (dict): Its arguments by name.
+    tie_weights: Replace a parameter that the module has under two names under both.
+    strict: Raise where names are missing or unknown.
+    -> object: What the module returns.
+    ValueError: For something else than dicts, for a name in two of them, and for two values of
+        what is tied.
+    RuntimeError: If `strict`, where names are missing or unknown.
 
     >>> layer = torch.nn.Linear(2, 1, bias=False)
     >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, torch.tensor([1.0, 2.0]))
@@ -157,25 +141,11 @@ def _in_place_of(module: Any, given: Mapping[str, Tensor]) -> Iterator[None]:
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and buffers of several modules of one kind, stacked along a new dimension.
 
-    Parameters
-    ----------
-    models : sequence of Module
-        Modules of the same class and mode, of the same shapes.
-
-    Returns
-    -------
-    tuple of dict
-        The parameters and the buffers by name, as leaves; a parameter requires grad as those of
-        the modules do.
-
-    Raises
-    ------
-    RuntimeError
-        If there are none, or they differ in class, in mode, or in what requires grad.
-
-    See Also
-    --------
-    functional_call : Call a module with them, by `vmap`.
+    models (sequence of Module): Modules of the same class and mode, of the same shapes.
+    -> tuple of dict: The parameters and the buffers by name, as leaves; a parameter requires grad
+        as those of the modules do.
+    RuntimeError: If there are none, or they differ in class, in mode, or in what requires grad.
+    See also functional_call: Call a module with them, by `vmap`.
 
     >>> models = [torch.nn.Linear(2, 1) for _ in range(3)]
     >>> params, buffers = torch.func.stack_module_state(models)

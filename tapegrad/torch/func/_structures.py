@@ -35,6 +35,3 @@ def _count(structure: Structure) -> int:
     if structure.kind is None:
         return 1
     return sum(_count(child) for child in structure.children)
-
-
-__all__ = ["outline", "specification"]

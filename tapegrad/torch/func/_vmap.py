@@ -36,35 +36,19 @@ def vmap(
 ) -> Callable[Parameters, Result]:
     """Apply a function of one example to many, along a dimension of the tensors given.
 
-    Parameters
-    ----------
-    func : callable
-        Takes tensors or pytrees of them, of one example, and returns such.
-    in_dims : int, None or pytree of them, default 0
-        That dimension for each positional argument, None for one that all examples share; keyword
-        arguments are shared.
-    out_dims : int or pytree of int, default 0
-        Where the dimension is in the outputs.
-    randomness : {"error", "different", "same"}, default "error"
-        Whether `func` may draw random numbers: not, other ones for each example, or the same for
-        all.
-    chunk_size : int or "auto", optional
-        How many examples are computed at once; "auto" for as many as fit into
-        `tapegrad.config.memory_budget`; by default all.
-
-    Returns
-    -------
-    callable
-        Takes the arguments of `func` with one more dimension, and returns its outputs with one
-        more. ValueError for dimensions that do not fit, RuntimeError for what depends on the
-        values of single examples.
-
-    Raises
-    ------
-    RuntimeError
-        For another `randomness`.
-    ValueError
-        For a `chunk_size` that is not above 0.
+    func (callable): Takes tensors or pytrees of them, of one example, and returns such.
+    in_dims (int, None or pytree of them): That dimension for each positional argument, None for
+        one that all examples share; keyword arguments are shared.
+    out_dims (int or pytree of int): Where the dimension is in the outputs.
+    randomness ({"error", "different", "same"}): Whether `func` may draw random numbers: not, other
+        ones for each example, or the same for all.
+    chunk_size (int or "auto"): How many examples are computed at once; "auto" for as many as fit
+        into `tapegrad.config.memory_budget`; by default all.
+    -> callable: Takes the arguments of `func` with one more dimension, and returns its outputs
+        with one more. ValueError for dimensions that do not fit, RuntimeError for what depends on
+        the values of single examples.
+    RuntimeError: For another `randomness`.
+    ValueError: For a `chunk_size` that is not above 0.
 
     >>> torch.vmap(torch.dot)(torch.ones(2, 3), torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]))
     tensor([6., 1.])
@@ -134,6 +118,3 @@ def _without_draws(func: Function) -> Function:
         return made
 
     return call
-
-
-__all__ = ["vmap"]

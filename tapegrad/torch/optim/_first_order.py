@@ -9,7 +9,7 @@ results are then written to the tensors: so a step can be differentiated, also b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array, of_value
 from tapegrad.torch._tensor.writes import overwrite
-from tapegrad.torch.optim.optimizer import Optimizer
+from tapegrad.torch.optim.optimizer import Optimizer, ParamsT
 
 # Where PyTorch captures graphs of calls; none of these devices is here.
 _CAPTURING = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
@@ -38,12 +38,32 @@ _LATER_SETTINGS: dict[str, Any] = {
     "maximize": False,
     "nesterov": False,
 }
+_WORDS = {"lr": "learning rate", "eps": "epsilon value"}  # of settings, in errors
+State = dict[str, Any]
+Settings = dict[str, Any]
 
 
 class FirstOrder(Optimizer):
-    """An optimizer with a rule for a parameter, its gradient, and its state."""
+    """An optimizer with a rule for a parameter, its gradient, and its state.
 
-    later_settings: ClassVar[dict[str, Any]] = _LATER_SETTINGS
+    A subclass names its settings; its constructor, whose arguments they are, passes `locals()`.
+    """
+
+    later_settings: ClassVar[Settings] = _LATER_SETTINGS
+    _settings: ClassVar[str]  # in the order in which a group has them
+    _not_negative: ClassVar[tuple[str, ...]] = ()  # settings that must not be below zero
+    _averages: ClassVar[tuple[str, ...]] = ()  # parts of the state that begin with zeros
+
+    def __init__(self, params: ParamsT, arguments: dict[str, Any]) -> None:
+        settings = {name: arguments[name] for name in self._settings.split()}
+        require_rate(settings["lr"])
+        for name in self._not_negative:
+            require_not_negative(settings[name], _WORDS.get(name, f"{name} value"))
+        if "betas" in settings:
+            require_betas(settings["betas"])
+        super().__init__(params, settings)
+        if settings.get("fused"):
+            require_one_kind(settings)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -52,28 +72,19 @@ class FirstOrder(Optimizer):
                 if name in self.defaults:
                     group.setdefault(name, absent)
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """The state of a parameter before its first step: tensors by their names."""
-        raise NotImplementedError
+    def _begin(self, param: Tensor, group: Settings) -> State:
+        """The state of a parameter before its first step: no steps yet, and averages of zero."""
+        return {"step": zero_count(group), **zeros(param, *self._averages)}
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array in place, and the arrays in `known`, by a gradient."""
         raise NotImplementedError
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change all parameters that have a gradient.
 
-        Returns
-        -------
-        object
-            The result of the closure, None without one.
-
-        Raises
-        ------
-        AssertionError
-            For `capturable=True`.
+        -> object: The result of the closure, None without one.
+        AssertionError: For `capturable=True`.
         """
         loss = None
         if closure is not None:
@@ -84,7 +95,7 @@ class FirstOrder(Optimizer):
                 self._step_of(group)
         return loss
 
-    def _step_of(self, group: dict[str, Any]) -> None:
+    def _step_of(self, group: Settings) -> None:
         """Move the parameters of a group."""
         require_no_capture(group)
         settings = group if group.get("differentiable") else _numbers(group)
@@ -101,7 +112,7 @@ class FirstOrder(Optimizer):
                 self.state[param] = state
 
     def _move_in_place(
-        self, param: Tensor, gradient: Tensor, state: dict[str, Any], settings: dict[str, Any]
+        self, param: Tensor, gradient: Tensor, state: State, settings: Settings
     ) -> None:
         """A step on the arrays themselves, which counts as one write."""
         known = {
@@ -119,7 +130,7 @@ class FirstOrder(Optimizer):
         count_write(param)
 
     def _move_rounded(
-        self, param: Tensor, gradient: Tensor, state: dict[str, Any], settings: dict[str, Any]
+        self, param: Tensor, gradient: Tensor, state: State, settings: Settings
     ) -> None:
         """A step on bfloat16: computed in float32, then rounded, the state as well."""
         known = {
@@ -138,7 +149,7 @@ class FirstOrder(Optimizer):
         count_write(param)
 
     def _move_on_graph(
-        self, param: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+        self, param: Tensor, gradient: Tensor, state: State, group: Settings
     ) -> None:
         """A step that is differentiated; RuntimeError for a leaf that requires grad."""
         settings = {name: _array(held) for name, held in group.items() if name != "params"}
@@ -185,14 +196,14 @@ def _as_kind(array: Value, other: Value) -> Value:
     return array.view(other.dtype) if other.dtype.kind == "c" else array
 
 
-def _numbers(group: dict[str, Any]) -> dict[str, Any]:
+def _numbers(group: Settings) -> dict[str, Any]:
     """The settings of a group, of which some may be tensors, as numbers."""
     return {
         name: number_of(held) if isinstance(held, Tensor) else held for name, held in group.items()
     }
 
 
-def require_no_capture(group: dict[str, Any]) -> None:
+def require_no_capture(group: Settings) -> None:
     """Raise AssertionError for `capturable=True`: PyTorch has it for accelerators alone."""
     if group.get("capturable"):
         raise AssertionError(
@@ -201,7 +212,7 @@ def require_no_capture(group: dict[str, Any]) -> None:
         )
 
 
-def zero_count(group: dict[str, Any]) -> Tensor:
+def zero_count(group: Settings) -> Tensor:
     """The count of steps before the first."""
     kind = FLOAT32 if group.get("fused") else default_float()
     return of_value(np.zeros((), kind))
@@ -212,13 +223,12 @@ def one() -> Tensor:
     return of_value(np.ones((), default_float()))
 
 
-def zeros(param: Tensor, *names: str) -> Iterator[tuple[str, Tensor]]:
+def zeros(param: Tensor, *names: str) -> State:
     """Names of a state, each with zeros as many as a parameter has numbers."""
-    for name in names:
-        yield name, of_value(np.zeros_like(param._value))
+    return {name: of_value(np.zeros_like(param._value)) for name in names}
 
 
-def counted(known: dict[str, Any]) -> float:
+def counted(known: State) -> float:
     """Count a step, and return its number."""
     known["step"] += 1
     return float(known["step"])
@@ -229,10 +239,18 @@ def exactly(held: Value) -> Any:
     return held if in_trace(held) else float(held)
 
 
-def decayed(value: Value, gradient: Value, group: dict[str, Any]) -> Value:
-    """A gradient, to which the parameter was added times the weight decay."""
+def decayed(value: Value, gradient: Value, group: Settings) -> Value:
+    """A gradient, to which the parameter was added times the weight decay.
+
+    Where that is decoupled it scales the parameter instead, in place.
+    """
     decay = group["weight_decay"]
-    return gradient + decay * value if is_set(decay) else gradient
+    if not is_set(decay):
+        return gradient
+    if group.get("decoupled_weight_decay"):
+        value *= 1 - group["lr"] * decay
+        return gradient
+    return gradient + decay * value
 
 
 def is_set(setting: Any) -> bool:
@@ -265,18 +283,14 @@ def require_betas(betas: tuple[Any, Any]) -> None:
             raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
 
 
-def require_one_kind(settings: dict[str, Any]) -> None:
+def require_one_kind(settings: Settings) -> None:
     """Raise RuntimeError where `fused` meets what excludes it."""
-    if settings["fused"]:
-        if settings["differentiable"]:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if settings["foreach"]:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if settings["differentiable"]:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if settings["foreach"]:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
 def as_real(array: Value) -> Value:
     """Complex numbers as pairs of real ones, in the same memory."""
     return array.view(np.finfo(array.dtype).dtype) if array.dtype.kind == "c" else array
-
-
-__all__ = ["FirstOrder"]

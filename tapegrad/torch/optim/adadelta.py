@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import (
-    FirstOrder,
-    counted,
-    decayed,
-    require_not_negative,
-    require_rate,
-    zero_count,
-    zeros,
-)
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, counted, decayed
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
 class Adadelta(FirstOrder):
     """Steps against the gradient, times the average size of past steps over that of gradients.
 
-    Parameters
-    ----------
-    rho : float, default 0.9
-        The factor by which both averages of squares decay.
-    eps : float, default 1e-06
-        Added to both.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    M. Zeiler, ADADELTA: an adaptive learning rate method (2012).
+    rho: The factor by which both averages of squares decay.
+    eps: Added to both.
+    ValueError: For settings out of range.
+    Notes: M. Zeiler, ADADELTA: an adaptive learning rate method (2012).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w])
@@ -46,6 +25,10 @@ class Adadelta(FirstOrder):
     >>> w
     tensor([0.9968], requires_grad=True)
     """
+
+    _settings = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    _not_negative = ("eps", "weight_decay")
+    _averages = ("square_avg", "acc_delta")
 
     def __init__(
         self,
@@ -60,39 +43,16 @@ class Adadelta(FirstOrder):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        require_rate(lr)
         if not 0 <= rho <= 1:
             raise ValueError(f"Invalid rho value: {rho}")
-        require_not_negative(eps, "epsilon value")
-        require_not_negative(weight_decay, "weight_decay value")
-        settings = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """No steps yet, and averages of zero."""
-        return {"step": zero_count(group), **dict(zeros(param, "square_avg", "acc_delta"))}
-
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
         counted(known)
         gradient = decayed(value, gradient, group)
-        square, moved, rho, eps = (
-            known["square_avg"],
-            known["acc_delta"],
-            group["rho"],
-            group["eps"],
-        )
+        square, moved = known["square_avg"], known["acc_delta"]
+        rho, eps = group["rho"], group["eps"]
         square *= rho
         square += (1 - rho) * np.square(gradient)
         step = np.sqrt(moved + eps) / np.sqrt(square + eps) * gradient

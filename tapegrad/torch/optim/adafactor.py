@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._tensor.tensor import Tensor, of_value
-from tapegrad.torch.optim._first_order import FirstOrder
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
@@ -18,27 +18,15 @@ class Adafactor(FirstOrder):
 
     The averages of a matrix, or of each of several, are those of its rows and of its columns.
 
-    Parameters
-    ----------
-    lr : float or Tensor, default 0.01
-        The greatest relative step, which falls as 1 / sqrt(steps).
-    beta2_decay : float, default -0.8
-        The square of a step counts `steps**beta2_decay` in the average.
-    eps : tuple of float, default (None, 0.001)
-        The least root, None for that of the dtype, and the least scale of a parameter.
-    d : float, default 1.0
-        The greatest root of the mean square of a step.
-    weight_decay : float, default 0.0
-        A step scales the parameters by 1 - lr * weight_decay first.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    N. Shazeer, M. Stern, Adafactor: adaptive learning rates with sublinear memory cost (2018).
+    lr (float or Tensor): The greatest relative step, which falls as 1 / sqrt(steps).
+    beta2_decay: The square of a step counts `steps**beta2_decay` in the average.
+    eps (tuple of float): The least root, None for that of the dtype, and the least scale of a
+        parameter.
+    d: The greatest root of the mean square of a step.
+    weight_decay: A step scales the parameters by 1 - lr * weight_decay first.
+    ValueError: For settings out of range.
+    Notes: N. Shazeer, M. Stern, Adafactor: adaptive learning rates with sublinear memory cost
+        (2018).
 
     >>> w = torch.ones(2, 2, requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w])
@@ -49,6 +37,7 @@ class Adafactor(FirstOrder):
             [0.9900, 0.9900]], requires_grad=True)
     """
 
+    _settings = "lr beta2_decay eps d weight_decay foreach maximize"
     later_settings: ClassVar[dict[str, Any]] = {"foreach": None}
 
     def __init__(
@@ -71,18 +60,9 @@ class Adafactor(FirstOrder):
         _require(eps[1] >= 0, "epsilon2 should be >= 0", eps[1])
         _require(d >= 1, "Clipping threshold d should be >= 1", d)
         _require(weight_decay >= 0, "weight_decay should be >= 0", weight_decay)
-        settings = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """No steps yet, and averages of zero: of rows and columns, or of a vector's elements."""
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
@@ -95,9 +75,7 @@ class Adafactor(FirstOrder):
             made["variance"] = of_value(np.zeros_like(value))
         return made
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
         known["step"] += 1
         count, rate = float(known["step"]), group["lr"]

@@ -8,41 +8,19 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import (
-    FirstOrder,
-    counted,
-    decayed,
-    is_set,
-    require_betas,
-    require_not_negative,
-    require_one_kind,
-    require_rate,
-    zero_count,
-    zeros,
-)
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, counted, decayed, zeros
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
 class Adam(FirstOrder):
     """Steps against the average gradient, divided by the root of the average square.
 
-    Parameters
-    ----------
-    betas : tuple of float or of Tensor, default (0.9, 0.999)
-        The factors by which the average gradient and the average square decay.
-    amsgrad : bool, default False
-        Divide by the largest average square so far.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range, and tensors as settings with `foreach`.
-    RuntimeError
-        For `fused` with `differentiable` or `foreach`.
-
-    Notes
-    -----
-    D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015).
+    betas (tuple of float or of Tensor): The factors by which the average gradient and the average
+        square decay.
+    amsgrad: Divide by the largest average square so far.
+    ValueError: For settings out of range, and tensors as settings with `foreach`.
+    RuntimeError: For `fused` with `differentiable` or `foreach`.
+    Notes: D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
@@ -51,6 +29,13 @@ class Adam(FirstOrder):
     >>> w
     tensor([0.9000], requires_grad=True)
     """
+
+    _settings = (
+        "lr betas eps weight_decay amsgrad maximize "
+        "foreach capturable differentiable fused decoupled_weight_decay"
+    )
+    _not_negative = ("eps", "weight_decay")
+    _averages = ("exp_avg", "exp_avg_sq")
 
     def __init__(
         self,
@@ -72,42 +57,18 @@ class Adam(FirstOrder):
             raise ValueError(
                 "lr as a Tensor is not supported for capturable=False and foreach=True"
             )
-        require_rate(lr)
-        require_not_negative(eps, "epsilon value")
-        require_betas(betas)
-        require_not_negative(weight_decay, "weight_decay value")
+        super().__init__(params, locals())
         _check_kinds(betas, bool(foreach and not capturable))
-        settings = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, settings)
-        require_one_kind(settings)
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """No steps yet, and averages of zero."""
-        names = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"][: 3 if group["amsgrad"] else 2]
-        return {"step": zero_count(group), **dict(zeros(param, *names))}
+        largest = zeros(param, "max_exp_avg_sq") if group["amsgrad"] else {}
+        return {**super()._begin(param, group), **largest}
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
         count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
-        if group["decoupled_weight_decay"]:
-            if is_set(group["weight_decay"]):
-                value *= 1 - rate * group["weight_decay"]
-        else:
-            gradient = decayed(value, gradient, group)
+        gradient = decayed(value, gradient, group)
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         if group["amsgrad"]:

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import (
-    FirstOrder,
-    counted,
-    decayed,
-    require_betas,
-    require_not_negative,
-    require_rate,
-    zero_count,
-    zeros,
-)
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, counted, decayed
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
 class Adamax(FirstOrder):
     """Adam with the largest absolute value, which decays, in place of the root of the square.
 
-    Parameters
-    ----------
-    betas : tuple of float, default (0.9, 0.999)
-        The factors by which the average gradient and the largest absolute value decay.
-    eps : float, default 1e-08
-        Added to the absolute values of the gradient.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015), section 7.1.
+    betas (tuple of float): The factors by which the average gradient and the largest absolute
+        value decay.
+    eps: Added to the absolute values of the gradient.
+    ValueError: For settings out of range.
+    Notes: D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015), section 7.1.
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([w], lr=0.1)
@@ -47,6 +26,10 @@ class Adamax(FirstOrder):
     >>> w
     tensor([0.9000], requires_grad=True)
     """
+
+    _settings = "lr betas eps weight_decay foreach maximize differentiable capturable"
+    _not_negative = ("eps", "weight_decay")
+    _averages = ("exp_avg", "exp_inf")
 
     def __init__(
         self,
@@ -61,29 +44,9 @@ class Adamax(FirstOrder):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        require_rate(lr)
-        require_not_negative(eps, "epsilon value")
-        require_betas(betas)
-        require_not_negative(weight_decay, "weight_decay value")
-        settings = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """No steps yet, and zeros."""
-        return {"step": zero_count(group), **dict(zeros(param, "exp_avg", "exp_inf"))}
-
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array, its average and its largest gradient in place."""
         count, (beta1, beta2) = counted(known), group["betas"]
         gradient = decayed(value, gradient, group)

@@ -12,25 +12,13 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class AdamW(Adam):
     """Adam with decoupled weight decay, which scales the parameters, not their gradients.
 
-    Parameters
-    ----------
-    betas : tuple of float or of Tensor, default (0.9, 0.999)
-        The factors by which the average gradient and the average square decay.
-    weight_decay : float, default 0.01
-        A step scales the parameters by 1 - lr * weight_decay first.
-    amsgrad : bool, default False
-        Divide by the largest average square so far.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range, and tensors as settings with `foreach`.
-    RuntimeError
-        For `fused` with `differentiable` or `foreach`.
-
-    Notes
-    -----
-    I. Loshchilov, F. Hutter, Decoupled weight decay regularization (2019).
+    betas (tuple of float or of Tensor): The factors by which the average gradient and the average
+        square decay.
+    weight_decay: A step scales the parameters by 1 - lr * weight_decay first.
+    amsgrad: Divide by the largest average square so far.
+    ValueError: For settings out of range, and tensors as settings with `foreach`.
+    RuntimeError: For `fused` with `differentiable` or `foreach`.
+    Notes: I. Loshchilov, F. Hutter, Decoupled weight decay regularization (2019).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1)

@@ -12,13 +12,13 @@ from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.optim._first_order import (
     FirstOrder,
+    Settings,
+    State,
     counted,
     decayed,
     exactly,
     number_of,
     one,
-    require_not_negative,
-    require_rate,
     zero_count,
     zeros,
 )
@@ -28,23 +28,11 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class ASGD(FirstOrder):
     """Steps against the gradient at a falling rate; the state's `ax` is the average parameter.
 
-    Parameters
-    ----------
-    lambd : float, default 0.0001
-        A step scales the parameters by 1 - lambd times the present rate first.
-    alpha : float, default 0.75
-        The power by which the rate falls.
-    t0 : float, default 1000000.0
-        The step from which on parameters are averaged.
-
-    Raises
-    ------
-    ValueError
-        For a learning rate or decay below 0.
-
-    Notes
-    -----
-    B. Polyak, A. Juditsky, Acceleration of stochastic approximation by averaging (1992).
+    lambd: A step scales the parameters by 1 - lambd times the present rate first.
+    alpha: The power by which the rate falls.
+    t0: The step from which on parameters are averaged.
+    ValueError: For a learning rate or decay below 0.
+    Notes: B. Polyak, A. Juditsky, Acceleration of stochastic approximation by averaging (1992).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.1)
@@ -53,6 +41,9 @@ class ASGD(FirstOrder):
     >>> w
     tensor([0.8000], requires_grad=True)
     """
+
+    _settings = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+    _not_negative = ("weight_decay",)
 
     def __init__(
         self,
@@ -67,34 +58,14 @@ class ASGD(FirstOrder):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        require_rate(lr)
-        require_not_negative(weight_decay, "weight_decay value")
-        settings = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """No steps yet, the first rate, and an average that the first parameter replaces."""
         rate = of_value(np.array(number_of(group["lr"]), default_float()))
-        return {
-            "step": zero_count(group),
-            "eta": rate,
-            "mu": one(),
-            **dict(zeros(param, "ax")),
-        }
+        return {"step": zero_count(group), "eta": rate, "mu": one(), **zeros(param, "ax")}
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its average in place."""
         count, rate, lambd = counted(known), group["lr"], group["lambd"]
         gradient = decayed(value, gradient, group)

@@ -19,33 +19,16 @@ from tapegrad.torch.optim.optimizer import Optimizer, ParamsT
 class LBFGS(Optimizer):
     """Quasi-Newton steps from the latest changes of the gradient, of one group of parameters.
 
-    Parameters
-    ----------
-    params : iterable
-        Leaf tensors, or pairs of a name and one.
-    lr : float or Tensor, default 1
-        The length of a step, or the first that the line search tries.
-    max_iter : int, default 20
-        The most iterations in a step.
-    max_eval : int, optional
-        The most evaluations in a step; 1.25 * max_iter unless given.
-    tolerance_grad : float, default 1e-07
-        A step ends where no element of the gradient is larger.
-    tolerance_change : float, default 1e-09
-        A step ends where neither loss nor parameters change more.
-    history_size : int, default 100
-        How many changes are kept.
-    line_search_fn : {"strong_wolfe"}, optional
-        How the length is found; `lr` is the length unless given.
-
-    Raises
-    ------
-    ValueError
-        For a learning rate below 0, and for several groups.
-
-    Notes
-    -----
-    J. Nocedal, S. Wright, Numerical optimization (2006), algorithms 7.4 and 7.5.
+    params (iterable): Leaf tensors, or pairs of a name and one.
+    lr (float or Tensor): The length of a step, or the first that the line search tries.
+    max_iter: The most iterations in a step.
+    max_eval: The most evaluations in a step; 1.25 * max_iter unless given.
+    tolerance_grad: A step ends where no element of the gradient is larger.
+    tolerance_change: A step ends where neither loss nor parameters change more.
+    history_size: How many changes are kept.
+    line_search_fn ({"strong_wolfe"}): How the length is found; `lr` is the length unless given.
+    ValueError: For a learning rate below 0, and for several groups.
+    Notes: J. Nocedal, S. Wright, Numerical optimization (2006), algorithms 7.4 and 7.5.
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
@@ -93,23 +76,11 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take up to `max_iter` iterations.
 
-        Parameters
-        ----------
-        closure : callable, optional
-            Clears the gradients, computes the loss, runs backward and returns the loss; it is
-            called several times, and has to be given.
-
-        Returns
-        -------
-        Tensor
-            The first loss.
-
-        Raises
-        ------
-        TypeError
-            Without a closure.
-        RuntimeError
-            For another `line_search_fn` than "strong_wolfe".
+        closure (callable): Clears the gradients, computes the loss, runs backward and returns the
+            loss; it is called several times, and has to be given.
+        -> Tensor: The first loss.
+        TypeError: Without a closure.
+        RuntimeError: For another `line_search_fn` than "strong_wolfe".
         """
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")

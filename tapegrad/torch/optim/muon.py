@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import FirstOrder, zeros
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, zeros
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
@@ -19,33 +19,18 @@ class Muon(FirstOrder):
     An odd polynomial of degree five is applied to the average again and again: it brings the
     singular values close to one. As in PyTorch that is done in numbers of bfloat16.
 
-    Parameters
-    ----------
-    params : iterable
-        Matrices, pairs of a name and one, or dicts with "params" and settings of their own.
-    weight_decay : float, default 0.1
-        A step scales the parameters by 1 - lr * weight_decay first.
-    momentum : float, default 0.95
-        The factor by which the average decays.
-    nesterov : bool, default True
-        Go along the gradient and the average.
-    ns_coefficients : tuple of float, default (3.4445, -4.775, 2.0315)
-        The three coefficients of the polynomial.
-    eps : float, default 1e-07
-        The least norm that the average is divided by.
-    ns_steps : int, default 5
-        How often the polynomial is applied.
-    adjust_lr_fn : {"original", "match_rms_adamw"}, optional
-        How the learning rate depends on the shape; "original" unless given.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range, and parameters that are no matrices.
-
-    Notes
-    -----
-    K. Jordan and others, Muon: an optimizer for hidden layers in neural networks (2024).
+    params (iterable): Matrices, pairs of a name and one, or dicts with "params" and settings of
+        their own.
+    weight_decay: A step scales the parameters by 1 - lr * weight_decay first.
+    momentum: The factor by which the average decays.
+    nesterov: Go along the gradient and the average.
+    ns_coefficients (tuple of float): The three coefficients of the polynomial.
+    eps: The least norm that the average is divided by.
+    ns_steps: How often the polynomial is applied.
+    adjust_lr_fn ({"original", "match_rms_adamw"}): How the learning rate depends on the shape;
+        "original" unless given.
+    ValueError: For settings out of range, and parameters that are no matrices.
+    Notes: K. Jordan and others, Muon: an optimizer for hidden layers in neural networks (2024).
 
     >>> w = torch.eye(2, requires_grad=True)
     >>> optimizer = torch.optim.Muon([w], lr=0.1)
@@ -55,6 +40,7 @@ class Muon(FirstOrder):
     True
     """
 
+    _settings = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
     later_settings: ClassVar[dict[str, Any]] = {}
 
     def __init__(
@@ -76,17 +62,7 @@ class Muon(FirstOrder):
         _require_not_negative(weight_decay, "weight decay")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        settings = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
         for group in self.param_groups:
             for param in group["params"]:
                 if param.ndim != 2:
@@ -95,15 +71,13 @@ class Muon(FirstOrder):
                         f"size: {param.size()}"
                     )
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """An average of zero."""
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
-        return dict(zeros(param, "momentum_buffer"))
+        return zeros(param, "momentum_buffer")
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its average in place."""
         momentum, mean = group["momentum"], known["momentum_buffer"]
         mean += (gradient - mean) * (1 - momentum)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.optim._first_order import (
     FirstOrder,
+    Settings,
+    State,
     counted,
     decayed,
     exactly,
-    is_set,
     one,
-    require_betas,
-    require_not_negative,
-    require_rate,
     zero_count,
     zeros,
 )
@@ -28,22 +24,11 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class NAdam(FirstOrder):
     """Adam whose step looks ahead, as Nesterov's momentum does.
 
-    Parameters
-    ----------
-    betas : tuple of float, default (0.9, 0.999)
-        The factors by which the average gradient and the average square decay.
-    momentum_decay : float, default 0.004
-        How fast the momentum of step n, `betas[0] * (1 - 0.96**(n * momentum_decay) / 2)`, comes
-        to betas[0].
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    T. Dozat, Incorporating Nesterov momentum into Adam (2016).
+    betas (tuple of float): The factors by which the average gradient and the average square decay.
+    momentum_decay: How fast the momentum of step n, `betas[0] * (1 - 0.96**(n * momentum_decay) /
+        2)`, comes to betas[0].
+    ValueError: For settings out of range.
+    Notes: T. Dozat, Incorporating Nesterov momentum into Adam (2016).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([w], lr=0.1)
@@ -52,6 +37,12 @@ class NAdam(FirstOrder):
     >>> w
     tensor([0.8944], requires_grad=True)
     """
+
+    _settings = (
+        "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
+        "maximize foreach capturable differentiable"
+    )
+    _not_negative = ("eps", "weight_decay", "momentum_decay")
 
     def __init__(
         self,
@@ -68,43 +59,17 @@ class NAdam(FirstOrder):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        require_rate(lr)
-        require_not_negative(eps, "epsilon value")
-        require_betas(betas)
-        require_not_negative(weight_decay, "weight_decay value")
-        require_not_negative(momentum_decay, "momentum_decay value")
-        settings = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """No steps yet, averages of zero, and a product of no factors."""
-        return {
-            "step": zero_count(group),
-            "mu_product": one(),
-            **dict(zeros(param, "exp_avg", "exp_avg_sq")),
-        }
+        means = zeros(param, "exp_avg", "exp_avg_sq")
+        return {"step": zero_count(group), "mu_product": one(), **means}
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
         count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
-        if group["decoupled_weight_decay"]:
-            if is_set(group["weight_decay"]):
-                value *= 1 - rate * group["weight_decay"]
-        else:
-            gradient = decayed(value, gradient, group)
+        gradient = decayed(value, gradient, group)
         decay = group["momentum_decay"]
         mu = beta1 * (1 - 0.5 * 0.96 ** (count * decay))
         mu_next = beta1 * (1 - 0.5 * 0.96 ** ((count + 1) * decay))

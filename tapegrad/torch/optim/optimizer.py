@@ -28,15 +28,7 @@ _AFTER_ALL = Hooks()
 def register_optimizer_step_pre_hook(hook: Function) -> Handle:
     """Call `hook(optimizer, args, kwargs)` before each step of every optimizer.
 
-    Parameters
-    ----------
-    hook : callable
-        What is called; it may return other arguments, as a pair.
-
-    Returns
-    -------
-    Handle
-        Its `remove()` ends that.
+    hook (callable): What is called; it may return other arguments, as a pair.
 
     >>> def show(optimizer, args, kwargs):
     ...     print("before", type(optimizer).__name__)
@@ -50,11 +42,6 @@ def register_optimizer_step_pre_hook(hook: Function) -> Handle:
 
 def register_optimizer_step_post_hook(hook: Function) -> Handle:
     """Call `hook(optimizer, args, kwargs)` after each step of every optimizer.
-
-    Returns
-    -------
-    Handle
-        Its `remove()` ends that.
 
     >>> def show(optimizer, args, kwargs):
     ...     print("after", type(optimizer).__name__)
@@ -82,17 +69,9 @@ class Optimizer:
     Its `param_groups` are dicts with "params" and settings; its `state` has a dict for each
     parameter.
 
-    Parameters
-    ----------
-    defaults : dict
-        The settings of groups that do not give them.
-
-    Raises
-    ------
-    TypeError
-        For a tensor in place of several, and for what is no tensor.
-    ValueError
-        For no parameters, for one that is no leaf, and for one in two groups.
+    defaults (dict): The settings of groups that do not give them.
+    TypeError: For a tensor in place of several, and for what is no tensor.
+    ValueError: For no parameters, for one that is no leaf, and for one in two groups.
 
     >>> class Descent(torch.optim.Optimizer):
     ...     def step(self, closure=None):
@@ -154,17 +133,9 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with settings of their own; what is missing comes from the defaults.
 
-        Parameters
-        ----------
-        param_group : dict
-            "params", and settings; those that are missing are added to it.
-
-        Raises
-        ------
-        TypeError
-            For what is no dict, and what is no tensor.
-        ValueError
-            For a tensor that is no leaf, and for one in two groups.
+        param_group (dict): "params", and settings; those that are missing are added to it.
+        TypeError: For what is no dict, and what is no tensor.
+        ValueError: For a tensor that is no leaf, and for one in two groups.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -210,10 +181,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters; or make them zero.
 
-        Parameters
-        ----------
-        set_to_none : bool, default True
-            Let `grad` be None, not zeros.
+        set_to_none: Let `grad` be None, not zeros.
         """
         for group in self.param_groups:
             for param in group["params"]:
@@ -222,10 +190,7 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change all parameters that have a gradient; a subclass defines it.
 
-        Returns
-        -------
-        object
-            The result of the closure, None without one.
+        -> object: The result of the closure, None without one.
         """
         raise NotImplementedError
 
@@ -234,76 +199,34 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Function) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before each step.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return other arguments, as a pair.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
+        hook (callable): What is called; it may return other arguments, as a pair.
         """
         return self._optimizer_step_pre_hooks.add(hook)
 
     def register_step_post_hook(self, hook: Function) -> Handle:
-        """Call `hook(optimizer, args, kwargs)` after each step.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
-        """
+        """Call `hook(optimizer, args, kwargs)` after each step."""
         return self._optimizer_step_post_hooks.add(hook)
 
     def register_state_dict_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
-        """Call `hook(optimizer)` before the state is saved.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
-        """
+        """Call `hook(optimizer)` before the state is saved."""
         return _added(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(optimizer, state_dict)` when the state is saved.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return another dict to be saved.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
+        hook (callable): What is called; it may return another dict to be saved.
         """
         return _added(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(optimizer, state_dict)` before a state is loaded.
 
-        Parameters
-        ----------
-        hook : callable
-            What is called; it may return another dict to be loaded.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
+        hook (callable): What is called; it may return another dict to be loaded.
         """
         return _added(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Function, prepend: bool = False) -> Handle:
-        """Call `hook(optimizer)` after a state was loaded.
-
-        Returns
-        -------
-        Handle
-            Its `remove()` ends that.
-        """
+        """Call `hook(optimizer)` after a state was loaded."""
         return _added(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # -- state -----------------------------------------------------------------------------------
@@ -311,11 +234,8 @@ class Optimizer:
     def state_dict(self) -> StateDict:
         """The state of each parameter, by its number, and the settings of the groups.
 
-        Returns
-        -------
-        dict
-            "state", dicts by the numbers of parameters, and "param_groups", whose "params" are
-            numbers.
+        -> dict: "state", dicts by the numbers of parameters, and "param_groups", whose "params"
+            are numbers.
         """
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
@@ -341,15 +261,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Take over what `state_dict` returned, as copies in the parameters' dtypes.
 
-        Parameters
-        ----------
-        state_dict : dict
-            What `state_dict` of such an optimizer returned.
-
-        Raises
-        ------
-        ValueError
-            Where the groups differ in number or size.
+        state_dict (dict): What `state_dict` of such an optimizer returned.
+        ValueError: Where the groups differ in number or size.
         """
         state_dict = state_dict.copy()
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
@@ -489,8 +402,4 @@ def type_name(value: object) -> str:
     return f"{kind.__module__}.{kind.__name__}".removeprefix("tapegrad.")
 
 
-__all__ = [
-    "Optimizer",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
-]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]

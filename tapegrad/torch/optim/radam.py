@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import (
-    FirstOrder,
-    counted,
-    decayed,
-    is_set,
-    require_betas,
-    require_not_negative,
-    require_rate,
-    zero_count,
-    zeros,
-)
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, counted, decayed
 from tapegrad.torch.optim.adam import average
 from tapegrad.torch.optim.optimizer import ParamsT
 
@@ -26,19 +14,9 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class RAdam(FirstOrder):
     """Adam, rectified: it divides by the root only when enough squares have been averaged.
 
-    Parameters
-    ----------
-    betas : tuple of float, default (0.9, 0.999)
-        The factors by which the average gradient and the average square decay.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    L. Liu and others, On the variance of the adaptive learning rate and beyond (2020).
+    betas (tuple of float): The factors by which the average gradient and the average square decay.
+    ValueError: For settings out of range.
+    Notes: L. Liu and others, On the variance of the adaptive learning rate and beyond (2020).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([w], lr=0.1)
@@ -47,6 +25,13 @@ class RAdam(FirstOrder):
     >>> w
     tensor([0.8000], requires_grad=True)
     """
+
+    _settings = (
+        "lr betas eps weight_decay maximize "
+        "foreach capturable decoupled_weight_decay differentiable"
+    )
+    _not_negative = ("eps", "weight_decay")
+    _averages = ("exp_avg", "exp_avg_sq")
 
     def __init__(
         self,
@@ -62,37 +47,12 @@ class RAdam(FirstOrder):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        require_rate(lr)
-        require_not_negative(eps, "epsilon value")
-        require_betas(betas)
-        require_not_negative(weight_decay, "weight_decay value")
-        settings = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """No steps yet, and averages of zero."""
-        return {"step": zero_count(group), **dict(zeros(param, "exp_avg", "exp_avg_sq"))}
-
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
         count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
-        if group["decoupled_weight_decay"]:
-            if is_set(group["weight_decay"]):
-                value *= 1 - rate * group["weight_decay"]
-        else:
-            gradient = decayed(value, gradient, group)
+        gradient = decayed(value, gradient, group)
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         rest = 1 - beta2**count

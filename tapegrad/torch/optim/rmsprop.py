@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.optim._first_order import (
     FirstOrder,
+    Settings,
+    State,
     counted,
     decayed,
     is_set,
-    require_not_negative,
-    require_rate,
-    zero_count,
     zeros,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
@@ -24,24 +21,12 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class RMSprop(FirstOrder):
     """Steps against the gradient, divided by the root of the average of its square.
 
-    Parameters
-    ----------
-    alpha : float, default 0.99
-        The factor by which the average decays.
-    momentum : float, default 0
-        The factor on the last step, to which the gradient is added.
-    centered : bool, default False
-        Divide by the root of the variance, not of the square.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    G. Hinton, Neural networks for machine learning, lecture 6e (2012); `centered` is of A. Graves
-    (2013).
+    alpha: The factor by which the average decays.
+    momentum: The factor on the last step, to which the gradient is added.
+    centered: Divide by the root of the variance, not of the square.
+    ValueError: For settings out of range.
+    Notes: G. Hinton, Neural networks for machine learning, lecture 6e (2012); `centered` is of A.
+        Graves (2013).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
@@ -50,6 +35,12 @@ class RMSprop(FirstOrder):
     >>> w
     tensor([0.9000], requires_grad=True)
     """
+
+    _settings = (
+        "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    )
+    _not_negative = ("eps", "momentum", "weight_decay", "alpha")
+    _averages = ("square_avg",)
 
     def __init__(
         self,
@@ -65,37 +56,18 @@ class RMSprop(FirstOrder):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        require_rate(lr)
-        require_not_negative(eps, "epsilon value")
-        require_not_negative(momentum, "momentum value")
-        require_not_negative(weight_decay, "weight_decay value")
-        require_not_negative(alpha, "alpha value")
-        settings = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """No steps yet, and averages of zero."""
-        names = ["square_avg"]
+        made = super()._begin(param, group)
         if group["momentum"] > 0:
-            names.append("momentum_buffer")
+            made |= zeros(param, "momentum_buffer")
         if group["centered"]:
-            names.append("grad_avg")
-        return {"step": zero_count(group), **dict(zeros(param, *names))}
+            made |= zeros(param, "grad_avg")
+        return made
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
         counted(known)
         gradient = decayed(value, gradient, group)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.optim._first_order import (
     FirstOrder,
+    Settings,
+    State,
     as_real,
     counted,
     number_of,
-    require_rate,
-    zero_count,
-    zeros,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
 
@@ -23,23 +20,13 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Rprop(FirstOrder):
     """Steps of a size for each number, in the direction of its gradient's sign.
 
-    Parameters
-    ----------
-    lr : float or Tensor, default 0.01
-        The first size.
-    etas : tuple of float, default (0.5, 1.2)
-        The factors on the size where the sign has changed, and where it has not.
-    step_sizes : tuple of float, default (1e-06, 50)
-        The least and the largest size.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
-
-    Notes
-    -----
-    M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning (1993).
+    lr (float or Tensor): The first size.
+    etas (tuple of float): The factors on the size where the sign has changed, and where it has
+        not.
+    step_sizes (tuple of float): The least and the largest size.
+    ValueError: For settings out of range.
+    Notes: M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning
+        (1993).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([w], lr=0.1)
@@ -48,6 +35,9 @@ class Rprop(FirstOrder):
     >>> w
     tensor([0.9000], requires_grad=True)
     """
+
+    _settings = "lr etas step_sizes foreach maximize differentiable capturable"
+    _averages = ("prev",)
 
     def __init__(
         self,
@@ -61,33 +51,17 @@ class Rprop(FirstOrder):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        require_rate(lr)
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        settings = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, locals())
 
-    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: Settings) -> State:
         """No steps yet, no earlier gradient, and the first size."""
         sizes = np.empty_like(param._value)
         as_real(sizes)[...] = number_of(group["lr"])
-        return {
-            "step": zero_count(group),
-            **dict(zeros(param, "prev")),
-            "step_size": of_value(sizes),
-        }
+        return {**super()._begin(param, group), "step_size": of_value(sizes)}
 
-    def _move(
-        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array, its sizes and its earlier gradient in place."""
         counted(known)
         less, more = group["etas"]

@@ -17,17 +17,9 @@ class SparseAdam(Optimizer):
     There are no sparse tensors here, so every gradient is dense: a step raises RuntimeError unless
     no parameter has a gradient. The class is there for programs that name it.
 
-    Parameters
-    ----------
-    betas : tuple of float, default (0.9, 0.999)
-        The factors by which averages decay, in [0, 1).
-    eps : float, default 1e-08
-        Above 0.
-
-    Raises
-    ------
-    ValueError
-        For settings out of range.
+    betas (tuple of float): The factors by which averages decay, in [0, 1).
+    eps: Above 0.
+    ValueError: For settings out of range.
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> torch.optim.SparseAdam([w]).step()
@@ -50,15 +42,8 @@ class SparseAdam(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Do nothing, where no parameter has a gradient.
 
-        Returns
-        -------
-        object
-            The result of the closure, None without one.
-
-        Raises
-        ------
-        RuntimeError
-            Where a parameter has a gradient.
+        -> object: The result of the closure, None without one.
+        RuntimeError: Where a parameter has a gradient.
         """
         loss = None
         if closure is not None:

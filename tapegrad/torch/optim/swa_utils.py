@@ -26,20 +26,9 @@ Average = Callable[[Tensor, Tensor, Any], Tensor]
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """The exponential moving average, as a function for `AveragedModel(avg_fn=)`.
 
-    Parameters
-    ----------
-    decay : float, default 0.999
-        The factor on the average, between 0 and 1.
-
-    Returns
-    -------
-    callable
-        A function of the average, the model's parameter, and the number averaged so far.
-
-    Raises
-    ------
-    ValueError
-        For another `decay`.
+    decay: The factor on the average, between 0 and 1.
+    -> callable: A function of the average, the model's parameter, and the number averaged so far.
+    ValueError: For another `decay`.
 
     >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.9)
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
@@ -58,10 +47,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 def get_swa_avg_fn() -> Average:
     """The equal average, as a function for `AveragedModel(avg_fn=)`.
 
-    Returns
-    -------
-    callable
-        A function of the average, the model's parameter, and the number averaged so far.
+    -> callable: A function of the average, the model's parameter, and the number averaged so far.
 
     >>> average = torch.optim.swa_utils.get_swa_avg_fn()
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
@@ -79,21 +65,10 @@ def get_swa_avg_fn() -> Average:
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """The exponential moving average of lists, for `AveragedModel(multi_avg_fn=)`.
 
-    Parameters
-    ----------
-    decay : float, default 0.999
-        The factor on the averages, between 0 and 1.
-
-    Returns
-    -------
-    callable
-        A function of lists of averages, which it changes in place, of parameters, and the number
-        averaged so far.
-
-    Raises
-    ------
-    ValueError
-        For another `decay`.
+    decay: The factor on the averages, between 0 and 1.
+    -> callable: A function of lists of averages, which it changes in place, of parameters, and the
+        number averaged so far.
+    ValueError: For another `decay`.
 
     >>> averages = [torch.tensor(1.0)]
     >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor(2.0)], 1)
@@ -106,11 +81,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """The equal average of lists, for `AveragedModel(multi_avg_fn=)`.
 
-    Returns
-    -------
-    callable
-        A function of lists of averages, which it changes in place, of parameters, and the number
-        averaged so far.
+    -> callable: A function of lists of averages, which it changes in place, of parameters, and the
+        number averaged so far.
 
     >>> averages = [torch.tensor(1.0)]
     >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(2.0)], 1)
@@ -139,29 +111,15 @@ def _check_decay(decay: float) -> None:
 class AveragedModel(Module):
     """A copy of a model, whose parameters are averages.
 
-    Parameters
-    ----------
-    model : Module
-        The model.
-    device : device, optional
-        The device of the copy, the CPU.
-    avg_fn : callable, optional
-        The new average from the old one, the model's parameter and the number averaged so far; the
-        equal average unless given.
-    multi_avg_fn : callable, optional
-        The same in place, for lists.
-    use_buffers : bool, default False
-        Average buffers, too; otherwise they are the model's.
-
-    Raises
-    ------
-    AssertionError
-        For both functions.
-
-    Notes
-    -----
-    P. Izmailov and others, Averaging weights leads to wider optima and better generalization
-    (2018).
+    model: The model.
+    device (device): The device of the copy, the CPU.
+    avg_fn (callable): The new average from the old one, the model's parameter and the number
+        averaged so far; the equal average unless given.
+    multi_avg_fn (callable): The same in place, for lists.
+    use_buffers: Average buffers, too; otherwise they are the model's.
+    AssertionError: For both functions.
+    Notes: P. Izmailov and others, Averaging weights leads to wider optima and better
+        generalization (2018).
 
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
@@ -190,34 +148,21 @@ class AveragedModel(Module):
         if device is not None:
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", zeros((), dtype=int, device=device))
-        self.avg_fn = avg_fn
-        self.multi_avg_fn = multi_avg_fn
-        self.use_buffers = use_buffers
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Output of the averaged model.
 
-        Parameters
-        ----------
-        *args : object
-            What the model is called with.
-        **kwargs : object
-            What the model is called with, by name.
-
-        Returns
-        -------
-        object
-            What the averaged model returns.
+        *args: What the model is called with.
+        **kwargs: What the model is called with, by name.
+        -> object: What the averaged model returns.
         """
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
         """Take a model's parameters into the averages.
 
-        Parameters
-        ----------
-        model : Module
-            A model of the same parameters.
+        model: A model of the same parameters.
         """
         kept, given = [], []
         own = self.module
@@ -264,14 +209,9 @@ def _by_dtype(kept: list[Tensor], given: list[Tensor]) -> Iterable[tuple[Any, An
 def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> None:
     """Compute the running statistics of a model's batch normalisations anew, over a loader.
 
-    Parameters
-    ----------
-    loader : iterable
-        It gives inputs, or tuples and lists of which they are the first.
-    model : Module
-        The model, which is called with each.
-    device : device, optional
-        Where inputs are moved to.
+    loader (iterable): It gives inputs, or tuples and lists of which they are the first.
+    model: The model, which is called with each.
+    device (device): Where inputs are moved to.
 
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
@@ -303,19 +243,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
 class SWALR(LRScheduler):
     """The rate goes to `swa_lr` in some epochs, and stays there.
 
-    Parameters
-    ----------
-    swa_lr : float or list of float
-        The last rate, or one for each group.
-    anneal_epochs : int, default 10
-        In how many epochs it gets there.
-    anneal_strategy : {"cos", "linear"}, default "cos"
-        Along what the rate goes: half a period of a cosine, or a line.
-
-    Raises
-    ------
-    ValueError
-        For another strategy, for epochs below 0, and for a list of another length.
+    swa_lr (float or list of float): The last rate, or one for each group.
+    anneal_epochs: In how many epochs it gets there.
+    anneal_strategy ({"cos", "linear"}): Along what the rate goes: half a period of a cosine, or a
+        line.
+    ValueError: For another strategy, for epochs below 0, and for a list of another length.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.5, 2, "linear")
@@ -352,10 +284,7 @@ class SWALR(LRScheduler):
     def get_lr(self) -> list[Rate]:
         """The rates of the groups at the present step, from those before.
 
-        Returns
-        -------
-        list
-            One for each group.
+        -> list: One for each group.
         """
         self._warn_outside_of_step()
         step = self._step_count - 1

@@ -30,10 +30,7 @@ CLEARED = (
 class ProfilerActivity(enum.Enum):
     """Activities to profile. Here that is the CPU; the others are there to be named.
 
-    Attributes
-    ----------
-    CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 : ProfilerActivity
-        The members.
+    Attribute CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 (ProfilerActivity): The members.
 
     >>> torch.profiler.ProfilerActivity.CPU
     <ProfilerActivity.CPU: 0>
@@ -53,16 +50,10 @@ class ProfilerActivity(enum.Enum):
 class ProfilerAction(enum.Enum):
     """Action of a profiler in a step.
 
-    Attributes
-    ----------
-    NONE : ProfilerAction
-        Nothing.
-    WARMUP : ProfilerAction
-        Record, and throw away.
-    RECORD : ProfilerAction
-        Record.
-    RECORD_AND_SAVE : ProfilerAction
-        Record, and end the trace.
+    Attribute NONE (ProfilerAction): Nothing.
+    Attribute WARMUP (ProfilerAction): Record, and throw away.
+    Attribute RECORD (ProfilerAction): Record.
+    Attribute RECORD_AND_SAVE (ProfilerAction): Record, and end the trace.
 
     >>> torch.profiler.ProfilerAction.RECORD
     <ProfilerAction.RECORD: 2>
@@ -77,10 +68,7 @@ class ProfilerAction(enum.Enum):
 def supported_activities() -> set[ProfilerActivity]:
     """Activities to profile.
 
-    Returns
-    -------
-    set of ProfilerActivity
-        The CPU.
+    -> set of ProfilerActivity: The CPU.
 
     >>> torch.profiler.supported_activities()
     {<ProfilerActivity.CPU: 0>}
@@ -99,36 +87,16 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """A function from the number of a step to what the profiler does in it.
 
-    Parameters
-    ----------
-    wait : int
-        How many steps of a cycle are not recorded.
-    warmup : int
-        How many after them are recorded and thrown away.
-    active : int
-        How many after those are kept; the last of them ends a trace. At least 1.
-    repeat : int, default 0
-        How many cycles; 0 for no end.
-    skip_first : int, default 0
-        How many steps come before the first cycle.
-    skip_first_wait : int, default 0
-        If not 0, the first cycle does not wait.
-
-    Returns
-    -------
-    callable
-        Takes the number of a step, and returns a `ProfilerAction`; AssertionError for a negative
-        one.
-
-    Raises
-    ------
-    AssertionError
-        For numbers that make no schedule.
-
-    Warns
-    -----
-    UserWarning
-        If `warmup` is 0.
+    wait: How many steps of a cycle are not recorded.
+    warmup: How many after them are recorded and thrown away.
+    active: How many after those are kept; the last of them ends a trace. At least 1.
+    repeat: How many cycles; 0 for no end.
+    skip_first: How many steps come before the first cycle.
+    skip_first_wait: If not 0, the first cycle does not wait.
+    -> callable: Takes the number of a step, and returns a `ProfilerAction`; AssertionError for a
+        negative one.
+    AssertionError: For numbers that make no schedule.
+    UserWarning: If `warmup` is 0.
 
     >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
     >>> [action(step).name for step in range(5)]
@@ -184,19 +152,10 @@ def tensorboard_trace_handler(
 
     The files are named worker.time.pt.trace.json, as TensorBoard's plugin expects.
 
-    Parameters
-    ----------
-    dir_name : path
-        The folder; it is made if there is none.
-    worker_name : str, optional
-        By default the machine's name and the number of the process.
-    use_gzip : bool, default False
-        Compress the files, .gz.
-
-    Returns
-    -------
-    callable
-        Takes a profiler; RuntimeError if the folder cannot be made.
+    dir_name (path): The folder; it is made if there is none.
+    worker_name: By default the machine's name and the number of the process.
+    use_gzip: Compress the files, .gz.
+    -> callable: Takes a profiler; RuntimeError if the folder cannot be made.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -226,45 +185,24 @@ class profile(Block[Any]):
     `events()` and `key_averages()` are those of the recording that ended last, as a warning says:
     ask for them in `on_trace_ready`, or after the block.
 
-    Parameters
-    ----------
-    activities : iterable of ProfilerActivity, optional
-        The CPU is recorded; of other devices a warning says that they are not there.
-    schedule : callable, optional
-        What to do in each step, as `torch.profiler.schedule` returns it; by default all is
-        recorded.
-    on_trace_ready : callable, optional
-        Called with the profiler where a trace ends.
-    record_shapes : bool, default False
-        Also record the shapes of arguments.
-    profile_memory : bool, default False
-        Also record the bytes that calls allocate, as in `torch.autograd.profiler.profile`.
-    with_stack : bool, default False
-        Also record the lines of the program that made the calls.
-    with_flops, with_modules : bool, default False
-        Without effect.
-    experimental_config, execution_trace_observer : object, optional
-        Without effect.
-    acc_events : bool, default False
-        Let `events()` and `key_averages()` be those of all recordings, the last one first.
-    use_cuda : bool, optional
-        The old name of an activity, which is not there.
-    custom_trace_id_callback : callable, optional
-        Without effect.
-    post_processing_timeout_s : float, optional
-        Without effect.
-
-    Raises
-    ------
-    AssertionError
-        If `activities` is empty.
-
-    Warns
-    -----
-    UserWarning
-        For devices that are not there.
-    FutureWarning
-        If `use_cuda` is given.
+    activities (iterable of ProfilerActivity): The CPU is recorded; of other devices a warning says
+        that they are not there.
+    schedule (callable): What to do in each step, as `torch.profiler.schedule` returns it; by
+        default all is recorded.
+    on_trace_ready (callable): Called with the profiler where a trace ends.
+    record_shapes: Also record the shapes of arguments.
+    profile_memory: Also record the bytes that calls allocate, as in
+        `torch.autograd.profiler.profile`.
+    with_stack: Also record the lines of the program that made the calls.
+    with_flops, with_modules: Without effect.
+    experimental_config, execution_trace_observer: Without effect.
+    acc_events: Let `events()` and `key_averages()` be those of all recordings, the last one first.
+    use_cuda: The old name of an activity, which is not there.
+    custom_trace_id_callback (callable): Without effect.
+    post_processing_timeout_s: Without effect.
+    AssertionError: If `activities` is empty.
+    UserWarning: For devices that are not there.
+    FutureWarning: If `use_cuda` is given.
 
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.profiler.profile() as prof:
@@ -302,12 +240,9 @@ class profile(Block[Any]):
         if others or use_cuda:
             names = ", ".join(others) or "CUDA"
             warn(f"{names} is not available, disabling its profiling: the CPU is profiled")
-        self.record_shapes = record_shapes
-        self.profile_memory = profile_memory
-        self.with_stack = with_stack
-        self.with_flops = with_flops
-        self.with_modules = with_modules
-        self.acc_events = acc_events
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.with_stack, self.with_flops = with_stack, with_flops
+        self.with_modules, self.acc_events = with_modules, acc_events
         self.schedule = schedule if schedule is not None else _always
         self.record_steps: bool = schedule is not None
         self.on_trace_ready = on_trace_ready
@@ -436,17 +371,9 @@ class profile(Block[Any]):
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
         """Turn recording off and on within a step: not supported.
 
-        Parameters
-        ----------
-        enable : bool
-            Ignored.
-        activities : iterable of ProfilerActivity
-            Ignored.
-
-        Warns
-        -----
-        UserWarning
-            In every call, once a trace has begun.
+        enable: Ignored.
+        activities (iterable of ProfilerActivity): Ignored.
+        UserWarning: In every call, once a trace has begun.
         """
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, activities)
@@ -461,15 +388,8 @@ class profile(Block[Any]):
     def events(self) -> EventList:
         """The events in order of time.
 
-        Returns
-        -------
-        EventList
-            Of the recording that ended last.
-
-        Raises
-        ------
-        AssertionError
-            Before the first recording.
+        -> EventList: Of the recording that ended last.
+        AssertionError: Before the first recording.
         """
         return self._known("accessing events").function_events
 
@@ -481,24 +401,12 @@ class profile(Block[Any]):
     ) -> EventList:
         """The events of each name together.
 
-        Parameters
-        ----------
-        group_by_input_shape : bool, default False
-            Those of other shapes apart.
-        group_by_stack_n : int, default 0
-            Those apart that differ in the innermost lines of the program, as many of them.
-        group_by_overload_name : bool, default False
-            As in `EventList.key_averages`.
-
-        Returns
-        -------
-        EventList
-            A `FunctionEventAvg` for each group.
-
-        Raises
-        ------
-        AssertionError
-            Before the first recording.
+        group_by_input_shape: Those of other shapes apart.
+        group_by_stack_n: Those apart that differ in the innermost lines of the program, as many of
+            them.
+        group_by_overload_name: As in `EventList.key_averages`.
+        -> EventList: A `FunctionEventAvg` for each group.
+        AssertionError: Before the first recording.
         """
         prof = self._known("getting key averages")
         return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
@@ -506,32 +414,17 @@ class profile(Block[Any]):
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write the stacks of the events with a time each.
 
-        Parameters
-        ----------
-        path : path
-            The file.
-        metric : str, default "self_cpu_time_total"
-            Which time.
-
-        Raises
-        ------
-        AssertionError
-            Without `with_stack`, and before the first recording.
+        path (path): The file.
+        metric: Which time.
+        AssertionError: Without `with_stack`, and before the first recording.
         """
         self._known("exporting stacks").export_stacks(path, metric)
 
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         """Write the trace, which chrome://tracing and Perfetto read.
 
-        Parameters
-        ----------
-        path : path
-            The file, in JSON; compressed if it ends in .gz.
-
-        Raises
-        ------
-        AssertionError
-            Before the first recording.
+        path (path): The file, in JSON; compressed if it ends in .gz.
+        AssertionError: Before the first recording.
         """
         events = self._known("exporting chrome trace").function_events
         trace = events._trace() | self._metadata
@@ -542,17 +435,9 @@ class profile(Block[Any]):
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
         """The memory of a device over time: not supported.
 
-        Parameters
-        ----------
-        path : path
-            Ignored.
-        device : str, optional
-            Ignored.
-
-        Raises
-        ------
-        NotImplementedError
-            In every call.
+        path (path): Ignored.
+        device (str): Ignored.
+        NotImplementedError: In every call.
         """
         raise NotImplementedError(
             "export_memory_timeline is not supported. Use profile_memory=True and "
@@ -562,20 +447,14 @@ class profile(Block[Any]):
     def add_metadata(self, key: str, value: str) -> None:
         """Add a text to the traces that are written from now on.
 
-        Parameters
-        ----------
-        value : str
-            The text.
+        value: The text.
         """
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """Add what a text in JSON stands for to the traces that are written from now on.
 
-        Parameters
-        ----------
-        value : str
-            The text, in JSON.
+        value: The text, in JSON.
         """
         self._metadata[key] = json.loads(value)
 

@@ -35,29 +35,15 @@ def save(
 
     Tensors that share memory do so when they are loaded.
 
-    Parameters
-    ----------
-    obj : object
-        A tensor, a number, text, bytes, a dtype, a device, None; or lists, tuples, sets, dicts,
+    obj: A tensor, a number, text, bytes, a dtype, a device, None; or lists, tuples, sets, dicts,
         OrderedDicts and Counters of them, as state dicts are.
-    f : path or file
-        A path, or a file open for writing. A path that ends in ".safetensors" gets a dict of
-        tensors in that format.
-    pickle_module : object, optional
-        Ignored.
-    pickle_protocol : int, default 2
-        Ignored.
-    _use_new_zipfile_serialization : bool, default True
-        Ignored.
-
-    Raises
-    ------
-    TypeError
-        For other objects: their loading would run code.
-
-    See Also
-    --------
-    load : Reads such files.
+    f (path or file): A path, or a file open for writing. A path that ends in ".safetensors" gets a
+        dict of tensors in that format.
+    pickle_module: Ignored.
+    pickle_protocol: Ignored.
+    _use_new_zipfile_serialization: Ignored.
+    TypeError: For other objects: their loading would run code.
+    See also load: Reads such files.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -92,49 +78,24 @@ def load(
 ) -> Any:
     """Load a file that `save` wrote, or PyTorch.
 
-    Parameters
-    ----------
-    f : path or file
-        A path, or a file open for reading.
-    map_location : str, device, dict or callable, optional
-        "cpu", for tensors that were saved on another device; or a dict or a function that gives
-        it.
-    pickle_module : object, optional
-        Ignored.
-    weights_only : bool, optional
-        Ignored: nothing but tensors, containers and plain values is ever loaded.
-    mmap : bool, optional
-        Ignored.
-    max_bytes : int, optional
-        How many bytes the contents may take, and the numbers of each tensor. Unless given, ten
-        times as many as the file, and at least 16 MB.
-    **pickle_load_args : object
-        Ignored: `encoding` and `errors`, which concern what Python 2 wrote.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        For a file that holds anything else, is of no known format, damaged, or larger than it may
-        be: no file makes another error, but those named here.
-    RuntimeError
-        For tensors on another device without `map_location`.
-    OSError
-        If there is no regular file at the path: a folder, a named pipe, a device.
-    ImportError
-        For a file of safetensors without the package of that name.
-    TypeError
-        For other keywords.
-    AttributeError
-        If `f` is neither a path nor a file.
-
-    See Also
-    --------
-    save : Writes such files.
+    f (path or file): A path, or a file open for reading.
+    map_location (str, device, dict or callable): "cpu", for tensors that were saved on another
+        device; or a dict or a function that gives it.
+    pickle_module: Ignored.
+    weights_only: Ignored: nothing but tensors, containers and plain values is ever loaded.
+    mmap: Ignored.
+    max_bytes: How many bytes the contents may take, and the numbers of each tensor. Unless given,
+        ten times as many as the file, and at least 16 MB.
+    **pickle_load_args: Ignored: `encoding` and `errors`, which concern what Python 2 wrote.
+    -> object: The value.
+    pickle.UnpicklingError: For a file that holds anything else, is of no known format, damaged, or
+        larger than it may be: no file makes another error, but those named here.
+    RuntimeError: For tensors on another device without `map_location`.
+    OSError: If there is no regular file at the path: a folder, a named pipe, a device.
+    ImportError: For a file of safetensors without the package of that name.
+    TypeError: For other keywords.
+    AttributeError: If `f` is neither a path nor a file.
+    See also save: Writes such files.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -198,15 +159,8 @@ def _location(map_location: MapLocation) -> Callable[[str], str]:
 def add_safe_globals(safe_globals: list[Any]) -> None:
     """Raise TypeError: there is nothing that a file may call.
 
-    Parameters
-    ----------
-    safe_globals : list
-        Ignored.
-
-    Raises
-    ------
-    TypeError
-        In every call.
+    safe_globals (list): Ignored.
+    TypeError: In every call.
 
     >>> torch.serialization.add_safe_globals([])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -222,10 +176,7 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 def get_safe_globals() -> list[Any]:
     """The objects that files may call beside the usual ones.
 
-    Returns
-    -------
-    list
-        None of them: it is empty.
+    -> list: None of them: it is empty.
 
     >>> torch.serialization.get_safe_globals()
     []

@@ -259,6 +259,3 @@ def strided(memory: Value, offset: int, shape: Any, strides: Any, most: int) -> 
         )
     start = 0 if 0 in shape else offset * step
     return np.ndarray(shape, memory.dtype, memory, start, [by * step for by in strides])
-
-
-__all__ = ["read", "written"]

@@ -151,6 +151,3 @@ def of_plain(kinds: tuple[type, ...], function: Callable[..., Any]) -> Callable[
         return function(*args)
 
     return call
-
-
-__all__ = ["Contents", "Keys", "of_plain", "require_values"]

@@ -382,5 +382,3 @@ _LITERALS = {
     *"UNICODE SHORT_BINUNICODE BINUNICODE BINUNICODE8".split(),
     *"SHORT_BINBYTES BINBYTES BINBYTES8 BYTEARRAY8".split(),
 }
-
-__all__ = ["ElsewhereError", "read"]

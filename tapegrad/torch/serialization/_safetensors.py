@@ -70,6 +70,3 @@ def read(data: bytes) -> dict[str, Tensor]:
         memory = np.frombuffer(part["data"], kind)
         made[key] = of_value(np.array(memory.reshape(part["shape"]), kind.newbyteorder("=")))
     return made
-
-
-__all__ = ["read", "written"]

@@ -39,11 +39,8 @@ class _Comparison:
         checks: dict[str, bool],
         msg: Message,
     ) -> None:
-        self.tolerances = tolerances
-        self.equal_nan = equal_nan
-        self.allow_subclasses = allow_subclasses
-        self.checks = checks
-        self.msg = msg
+        self.tolerances, self.equal_nan = tolerances, equal_nan
+        self.allow_subclasses, self.checks, self.msg = allow_subclasses, checks, msg
 
     def fail(self, text: str, path: Path, kind: type[Exception] = AssertionError) -> NoReturn:
         """Raise with PyTorch's text, and the place in a container."""
@@ -223,36 +220,19 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere.
 
-    Parameters
-    ----------
-    actual, expected : object
-        Tensors, arrays, numbers, None, or sequences and mappings of them.
-    allow_subclasses : bool, default True
-        Whether the types may differ, one a subclass of the other.
-    rtol, atol : float, optional
-        The tolerances, both or none; otherwise they follow from the dtypes, and are 0 for whole
-        numbers.
-    equal_nan : bool, default False
-        Whether a NaN equals a NaN.
-    check_device : bool, default True
-        Changes nothing: the device is always the same.
-    check_dtype : bool, default True
-        Whether the dtypes have to be equal.
-    check_layout : bool, default True
-        Changes nothing: the layout is always the same.
-    check_stride : bool, default False
-        Whether the strides have to be equal.
-    msg : str or callable, optional
-        The text of the error, or a function of the usual one.
-
-    Raises
-    ------
-    AssertionError
-        If they are not close.
-    TypeError
-        If values cannot be compared.
-    ValueError
-        If only one of the tolerances is given.
+    actual, expected: Tensors, arrays, numbers, None, or sequences and mappings of them.
+    allow_subclasses: Whether the types may differ, one a subclass of the other.
+    rtol, atol: The tolerances, both or none; otherwise they follow from the dtypes, and are 0 for
+        whole numbers.
+    equal_nan: Whether a NaN equals a NaN.
+    check_device: Changes nothing: the device is always the same.
+    check_dtype: Whether the dtypes have to be equal.
+    check_layout: Changes nothing: the layout is always the same.
+    check_stride: Whether the strides have to be equal.
+    msg (str or callable): The text of the error, or a function of the usual one.
+    AssertionError: If they are not close.
+    TypeError: If values cannot be compared.
+    ValueError: If only one of the tolerances is given.
 
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     """
@@ -265,6 +245,3 @@ def assert_close(
     checks = {"dtype": check_dtype, "stride": check_stride}
     comparison = _Comparison(tolerances, equal_nan, allow_subclasses, checks, msg)
     comparison.compare(actual, expected, ())
-
-
-__all__ = ["assert_close"]

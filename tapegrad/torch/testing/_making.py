@@ -28,36 +28,18 @@ def make_tensor(
     Unless given, they are -9 and 9 for floats, whole numbers from -9 to 9 (from 0 without a sign),
     and both truth values for bool; of complex numbers each part is drawn so.
 
-    Parameters
-    ----------
-    *shape : int or sequence of ints
-        The sizes.
-    dtype : dtype
-        The dtype.
-    device : device or str, default 'cpu'
-        The CPU.
-    low : float, optional
-        The lower bound, included.
-    high : float, optional
-        The upper bound, not included.
-    requires_grad : bool, default False
-        Whether the tensor requires grad.
-    noncontiguous : bool, default False
-        Whether it is every second element of memory.
-    exclude_zero : bool, default False
-        Whether zeros become the least positive number, or 1 for whole numbers.
-    memory_format : memory_format, optional
-        The order of the elements in memory.
-
-    Returns
-    -------
-    Tensor
-        The tensor.
-
-    Raises
-    ------
-    ValueError
-        If `low` is not below `high`, or `noncontiguous` and `memory_format` are given both.
+    *shape (int or sequence of ints): The sizes.
+    dtype: The dtype.
+    device (device or str, default 'cpu'): The CPU.
+    low: The lower bound, included.
+    high: The upper bound, not included.
+    requires_grad: Whether the tensor requires grad.
+    noncontiguous: Whether it is every second element of memory.
+    exclude_zero: Whether zeros become the least positive number, or 1 for whole numbers.
+    memory_format: The order of the elements in memory.
+    -> Tensor: The tensor.
+    ValueError: If `low` is not below `high`, or `noncontiguous` and `memory_format` are given
+        both.
 
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float32).shape
     torch.Size([2, 3])
@@ -109,6 +91,3 @@ def _bounds(kind: np.dtype[Any], low: float | None, high: float | None) -> tuple
     if kind.kind == "b":
         return max(least, 0.0), min(most, 2.0)
     return least, most
-
-
-__all__ = ["make_tensor"]

@@ -156,19 +156,3 @@ def register_pytree_node(
 
 
 _register_pytree_node = register_pytree_node
-
-__all__ = [
-    "PyTree",
-    "TreeSpec",
-    "register_pytree_node",
-    "tree_all",
-    "tree_any",
-    "tree_flatten",
-    "tree_iter",
-    "tree_leaves",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_structure",
-    "tree_unflatten",
-]

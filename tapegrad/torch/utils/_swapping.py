@@ -13,21 +13,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
     Names of either tensor, as attributes of modules, then stand for the other's content.
 
-    Parameters
-    ----------
-    t1 : Tensor
-        One tensor.
-    t2 : Tensor
-        The other one.
+    t1: One tensor.
+    t2: The other one.
+    RuntimeError: If a graph or a view refers to one of them.
 
-    Raises
-    ------
-    RuntimeError
-        If a graph or a view refers to one of them.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> x, y = torch.zeros(2), torch.ones(3)
     >>> torch.utils.swap_tensors(x, y)
     >>> x, y
@@ -43,6 +32,3 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
     t1._value, t2._value = t2._value, t1._value
     t1.node, t2.node = t2.node, t1.node
-
-
-__all__ = ["swap_tensors"]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.torch._absent import FINDER
 from tapegrad.torch._absent.table import one_of
+from tapegrad.torch._docstrings.sections import complete
 from tapegrad.torch._settings import get_num_threads, set_num_threads
 
 __path__: list[str] = []  # the modules within are those of the table
@@ -25,18 +26,9 @@ _UNITS = (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0))
 def select_unit(t: float) -> tuple[str, float]:
     """The unit of time in which a number of seconds is read best, and its seconds.
 
-    Parameters
-    ----------
-    t : float
-        Seconds.
+    t: Seconds.
+    -> tuple: The unit and its size.
 
-    Returns
-    -------
-    tuple
-        The unit and its size.
-
-    Examples
-    --------
     >>> from tapegrad.torch.utils.benchmark import select_unit
     >>> select_unit(2e-5)
     ('us', 1e-06)
@@ -66,19 +58,11 @@ class _TaskSpec(NamedTuple):
 class Measurement:
     """Times of a statement: `times` are seconds a run, of several runs at a time each.
 
-    Parameters
-    ----------
-    number_per_run : int
-        How often the statement ran for each of the raw times.
-    raw_times : list of float
-        The seconds that all of these took.
-    task_spec : _TaskSpec
-        The words for what was timed.
-    metadata : dict, optional
-        Noted.
+    number_per_run: How often the statement ran for each of the raw times.
+    raw_times (list of float): The seconds that all of these took.
+    task_spec: The words for what was timed.
+    metadata (dict): Noted.
 
-    Examples
-    --------
     >>> from tapegrad.torch.utils.benchmark import Timer
     >>> Timer("x + 1", globals={"x": 1}).timeit(10).number_per_run
     10
@@ -130,15 +114,8 @@ class Measurement:
     def meets_confidence(self, threshold: float = 0.1) -> bool:
         """Whether the quartiles are closer to each other than a part of the median.
 
-        Parameters
-        ----------
-        threshold : float, default 0.1
-            The part.
-
-        Returns
-        -------
-        bool
-            Whether they are.
+        threshold: The part.
+        -> bool: Whether they are.
         """
         return self.iqr / self.median < threshold
 
@@ -146,15 +123,8 @@ class Measurement:
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
         """One measurement for each statement, of all times of it.
 
-        Parameters
-        ----------
-        measurements : iterable of Measurement
-            The measurements.
-
-        Returns
-        -------
-        list of Measurement
-            Those of the statements.
+        measurements (iterable of Measurement): The measurements.
+        -> list of Measurement: Those of the statements.
         """
         groups: dict[_TaskSpec, list[Measurement]] = {}
         for each in measurements:
@@ -190,33 +160,18 @@ class Measurement:
 class Timer:
     """Measures how long a Python statement takes.
 
-    Parameters
-    ----------
-    stmt : str, default 'pass'
-        The statement.
-    setup : str, default 'pass'
-        The code to run before it, once for each time that is taken.
-    global_setup : str, default ''
-        PyTorch's parameter, for C++.
-    timer : callable, optional
-        The clock.
-    globals : dict, optional
-        The names that the statement uses.
-    label : str, optional
-        A name for the measurement.
-    sub_label : str, optional
-        Which way of it.
-    description : str, optional
-        Which case of it.
-    env : str, optional
-        Where it is measured.
-    num_threads : int, default 1
-        The threads while it is measured.
-    language : str, default 'python'
-        Python.
+    stmt (str, default 'pass'): The statement.
+    setup (str, default 'pass'): The code to run before it, once for each time that is taken.
+    global_setup (str, default ''): PyTorch's parameter, for C++.
+    timer (callable, optional): The clock.
+    globals (dict): The names that the statement uses.
+    label: A name for the measurement.
+    sub_label: Which way of it.
+    description: Which case of it.
+    env: Where it is measured.
+    num_threads: The threads while it is measured.
+    language (str, default 'python'): Python.
 
-    Examples
-    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.benchmark import Timer
     >>> timer = Timer("x + x", globals={"x": torch.ones(3)})
@@ -257,27 +212,16 @@ class Timer:
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """One time of so many runs.
 
-        Parameters
-        ----------
-        number : int, default 1000000
-            How many runs.
-
-        Returns
-        -------
-        Measurement
-            The time.
+        number: How many runs.
+        -> Measurement: The time.
         """
         return self._times(number, bool)
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
         """Raise NotImplementedError, as in PyTorch: use `blocked_autorange`.
 
-        Parameters
-        ----------
-        repeat : int, default -1
-            PyTorch's parameter.
-        number : int, default -1
-            PyTorch's parameter.
+        repeat: PyTorch's parameter.
+        number: PyTorch's parameter.
         """
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
@@ -293,17 +237,9 @@ class Timer:
     ) -> Measurement:
         """Times of as many runs each as the clock needs, until they are long enough in all.
 
-        Parameters
-        ----------
-        callback : callable, optional
-            Called with the number of runs, and the time, of each.
-        min_run_time : float, default 0.2
-            Seconds in all.
-
-        Returns
-        -------
-        Measurement
-            The times.
+        callback (callable): Called with the number of runs, and the time, of each.
+        min_run_time: Seconds in all.
+        -> Measurement: The times.
         """
 
         def enough(raw: list[float]) -> bool:
@@ -324,21 +260,11 @@ class Timer:
     ) -> Measurement:
         """Times until their quartiles are close to each other, or the time is up.
 
-        Parameters
-        ----------
-        threshold : float, default 0.1
-            How close, as a part of the median.
-        min_run_time : float, default 0.01
-            Seconds in all, at least.
-        max_run_time : float, default 10.0
-            Seconds in all, at most.
-        callback : callable, optional
-            Called with the number of runs, and the time, of each.
-
-        Returns
-        -------
-        Measurement
-            The times.
+        threshold: How close, as a part of the median.
+        min_run_time: Seconds in all, at least.
+        max_run_time: Seconds in all, at most.
+        callback (callable): Called with the number of runs, and the time, of each.
+        -> Measurement: The times.
         """
 
         def enough(raw: list[float]) -> bool:
@@ -356,13 +282,8 @@ class Timer:
 class Compare:
     """A table of measurements: a row for each sub-label, a column for each description.
 
-    Parameters
-    ----------
-    results : sequence of Measurement
-        The measurements.
+    results (sequence of Measurement): The measurements.
 
-    Examples
-    --------
     >>> from tapegrad.torch.utils.benchmark import Compare, Timer
     >>> "x + 1" in str(Compare([Timer("x + 1", globals={"x": 1}, label="sum").timeit(10)]))
     True
@@ -374,10 +295,7 @@ class Compare:
     def extend_results(self, results: Sequence[Measurement]) -> None:
         """Add measurements.
 
-        Parameters
-        ----------
-        results : sequence of Measurement
-            The measurements.
+        results (sequence of Measurement): The measurements.
         """
         self._results += results
 
@@ -412,3 +330,5 @@ class Compare:
 TaskSpec = _TaskSpec
 
 __all__ = ["Compare", "Measurement", "Timer", "select_unit"]
+
+complete(late=__name__)

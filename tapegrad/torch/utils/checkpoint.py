@@ -67,15 +67,8 @@ def _setting(name: str, value: bool | None) -> Iterator[None]:
 def set_checkpoint_early_stop(enable: bool) -> Any:
     """A context manager: whether second computations of calls in it end with what is needed.
 
-    Parameters
-    ----------
-    enable : bool
-        What holds in place of `early_stop` of each call.
-
-    Returns
-    -------
-    context manager
-        For the calls of `checkpoint`.
+    enable: What holds in place of `early_stop` of each call.
+    -> context manager: For the calls of `checkpoint`.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
@@ -91,15 +84,9 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     """A context manager: whether errors of calls in it tell where tensors were saved.
 
-    Parameters
-    ----------
-    enabled : bool or None
-        What holds in place of `debug` of each call; None for what each call says.
-
-    Returns
-    -------
-    context manager
-        For the calls of `checkpoint`.
+    enabled (bool or None): What holds in place of `debug` of each call; None for what each call
+        says.
+    -> context manager: For the calls of `checkpoint`.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
@@ -117,10 +104,7 @@ class CheckpointFunction(Function):
 
     `checkpoint` with `use_reentrant=True` applies it.
 
-    Parameters
-    ----------
-    *args, **kwargs : object
-        Ignored: a Function is not meant to have instances.
+    *args, **kwargs: Ignored: a Function is not meant to have instances.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.utils.checkpoint import CheckpointFunction
@@ -134,19 +118,10 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, function: Any, state: Any, *args: Any) -> Any:
         """Output of the function.
 
-        Parameters
-        ----------
-        ctx : FunctionCtx
-            What keeps the arguments.
-        state : Tensor or None
-            A state of random numbers for the second computation to begin with.
-        *args : object
-            The arguments of the function.
-
-        Returns
-        -------
-        Tensor or tuple
-            Its results, without history.
+        ctx (FunctionCtx): What keeps the arguments.
+        state (Tensor or None): A state of random numbers for the second computation to begin with.
+        *args: The arguments of the function.
+        -> Tensor or tuple: Its results, without history.
         """
         ctx.function, ctx.state = function, state
         ctx.places = [i for i, given in enumerate(args) if isinstance(given, Tensor)]
@@ -159,22 +134,10 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the arguments.
 
-        Parameters
-        ----------
-        ctx : FunctionCtx
-            That of the forward.
-        *grads : Tensor or None
-            The gradients of the outputs.
-
-        Returns
-        -------
-        tuple
-            A gradient or None for each argument of the forward.
-
-        Raises
-        ------
-        RuntimeError
-            In a pass for some inputs alone, and where no output requires grad.
+        ctx (FunctionCtx): That of the forward.
+        *grads (Tensor or None): The gradients of the outputs.
+        -> tuple: A gradient or None for each argument of the forward.
+        RuntimeError: In a pass for some inputs alone, and where no output requires grad.
         """
         running = PASS.get()
         if running is not None and running.wanted is not None:
@@ -202,9 +165,7 @@ class _Frame:
     """One call of a segment: what it saved, and what was computed again."""
 
     def __init__(self, again: Callable[[], None], check: bool, debug: bool, stop: bool) -> None:
-        self.again = again
-        self.check = check
-        self.debug = debug
+        self.again, self.check, self.debug = again, check, debug
         self.stop = stop  # whether a second computation ends once all is there
         self.saved: list[dict[str, Any]] = []  # what is known of what the first one saved
         self.origins: list[str] = []  # the lines that did
@@ -305,8 +266,7 @@ class _Place:
     __slots__ = ("frame", "number")
 
     def __init__(self, frame: _Frame, number: int) -> None:
-        self.frame = frame
-        self.number = number
+        self.frame, self.number = frame, number
 
 
 @contextmanager
@@ -323,10 +283,7 @@ def _drawing_again(state: Tensor | None) -> Iterator[None]:
 def noop_context_fn() -> tuple[Any, Any]:
     """Context managers that do nothing, for the first and the second run.
 
-    Returns
-    -------
-    tuple
-        Two context managers.
+    -> tuple: Two context managers.
 
     >>> first, second = torch.utils.checkpoint.noop_context_fn()
     >>> with first, second:
@@ -339,15 +296,8 @@ def noop_context_fn() -> tuple[Any, Any]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn where no tensor among the inputs requires grad.
 
-    Parameters
-    ----------
-    inputs : iterable
-        Tensors, and whatever else.
-
-    Warns
-    -----
-    UserWarning
-        If none requires grad.
+    inputs (iterable): Tensors, and whatever else.
+    UserWarning: If none requires grad.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.check_backward_validity([x, 3])
@@ -359,20 +309,9 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Inputs without their history, which require grad as they did.
 
-    Parameters
-    ----------
-    inputs : tuple
-        Tensors, and whatever else.
-
-    Returns
-    -------
-    tuple
-        The tensors as leaves over the same memory, and the others.
-
-    Raises
-    ------
-    RuntimeError
-        For anything but a tuple.
+    inputs (tuple): Tensors, and whatever else.
+    -> tuple: The tensors as leaves over the same memory, and the others.
+    RuntimeError: For anything but a tuple.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.detach_variable((2 * x, 3))
@@ -389,15 +328,8 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     """The states of random numbers of the devices besides the CPU: there are none.
 
-    Parameters
-    ----------
-    *args : object
-        Ignored.
-
-    Returns
-    -------
-    tuple of list
-        Two that are empty.
+    *args: Ignored.
+    -> tuple of list: Two that are empty.
 
     >>> torch.utils.checkpoint.get_device_states(torch.ones(2))
     ([], [])
@@ -408,12 +340,8 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
     """Do nothing: there are no devices besides the CPU.
 
-    Parameters
-    ----------
-    devices, states : object
-        Ignored.
-    device_type : str, optional
-        Ignored.
+    devices, states: Ignored.
+    device_type: Ignored.
 
     >>> torch.utils.checkpoint.set_device_states([], [])
     """
@@ -430,20 +358,14 @@ class DefaultDeviceType:
     def set_device_type(device: str = "cpu") -> None:
         """Do nothing: there is one device.
 
-        Parameters
-        ----------
-        device : str, default "cpu"
-            Ignored.
+        device (str): Ignored.
         """
 
     @staticmethod
     def get_device_type() -> str:
         """The device.
 
-        Returns
-        -------
-        str
-            `cpu`.
+        -> str: `cpu`.
         """
         return "cpu"
 
@@ -460,50 +382,24 @@ def checkpoint(
 ) -> Result:
     """Output of a function, with its inputs kept alone: it runs again in the backward pass.
 
-    Parameters
-    ----------
-    *args : object
-        Its arguments.
-    use_reentrant : bool, optional
-        False keeps a graph whose saved tensors are computed again; True runs a backward pass
-        within the backward pass, takes no keywords, and needs an input that requires grad. None is
-        True, with a warning.
-    context_fn : callable, optional
-        Gives context managers for the first and the second run; by default those that do nothing.
-    determinism_check : {"default", "none"}, default "default"
-        Whether shapes and dtypes of both runs are compared.
-    debug : bool, default False
-        Let errors tell the lines that saved tensors.
-    early_stop : bool, default True
-        End the second run as soon as all is there that the first one saved.
-    **kwargs : object
-        Arguments of the function by name; but `preserve_rng_state`, True by default, says that the
-        second run draws the same random numbers.
-
-    Returns
-    -------
-    object
-        What the function returns.
-
-    Raises
-    ------
-    CheckpointError
-        In the backward pass, where the second run saves other tensors; it is a RuntimeError.
-    ValueError
-        For options that do not go together, and for another `determinism_check`.
-
-    Warns
-    -----
-    UserWarning
-        If `use_reentrant` is not given; with True also if no input requires grad.
-
-    See Also
-    --------
-    checkpoint_sequential : A row of modules in segments.
-
-    Notes
-    -----
-    T. Chen et al. (2016), Training deep nets with sublinear memory cost.
+    *args: Its arguments.
+    use_reentrant: False keeps a graph whose saved tensors are computed again; True runs a backward
+        pass within the backward pass, takes no keywords, and needs an input that requires grad.
+        None is True, with a warning.
+    context_fn (callable, optional): Gives context managers for the first and the second run; by
+        default those that do nothing.
+    determinism_check ({"default", "none"}): Whether shapes and dtypes of both runs are compared.
+    debug: Let errors tell the lines that saved tensors.
+    early_stop: End the second run as soon as all is there that the first one saved.
+    **kwargs: Arguments of the function by name; but `preserve_rng_state`, True by default, says
+        that the second run draws the same random numbers.
+    -> object: What the function returns.
+    CheckpointError: In the backward pass, where the second run saves other tensors; it is a
+        RuntimeError.
+    ValueError: For options that do not go together, and for another `determinism_check`.
+    UserWarning: If `use_reentrant` is not given; with True also if no input requires grad.
+    See also checkpoint_sequential: A row of modules in segments.
+    Notes: T. Chen et al. (2016), Training deep nets with sublinear memory cost.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
@@ -567,47 +463,21 @@ def _without_history(given: Any) -> Any:
 
 
 def checkpoint_sequential(
-    functions: Any,
-    segments: int,
-    input: Any,
-    use_reentrant: bool | None = None,
-    **kwargs: Any,
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """Output of modules, one after the other, in segments that are computed again.
 
     All segments but the last are kept as `checkpoint` does.
 
-    Parameters
-    ----------
-    functions : Sequential or sequence of callable
-        The modules or functions.
-    segments : int
-        How many segments.
-    input : object
-        The argument of the first function.
-    use_reentrant : bool, optional
-        As in `checkpoint`.
-    **kwargs : object
-        `preserve_rng_state`, as in `checkpoint`.
-
-    Returns
-    -------
-    object
-        What the last function returns.
-
-    Raises
-    ------
-    ValueError
-        If there are more segments than functions; for other keywords.
-
-    Warns
-    -----
-    UserWarning
-        If `use_reentrant` is not given.
-
-    See Also
-    --------
-    checkpoint : One segment.
+    functions (Sequential or sequence of callable): The modules or functions.
+    segments: How many segments.
+    input: The argument of the first function.
+    use_reentrant: As in `checkpoint`.
+    **kwargs: `preserve_rng_state`, as in `checkpoint`.
+    -> object: What the last function returns.
+    ValueError: If there are more segments than functions; for other keywords.
+    UserWarning: If `use_reentrant` is not given.
+    See also checkpoint: One segment.
 
     >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.ReLU())
     >>> x = torch.ones(2, requires_grad=True)

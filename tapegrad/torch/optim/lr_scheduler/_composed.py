@@ -40,10 +40,7 @@ class _Composed(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """All but the optimizer, and the states of the schedulers.
 
-        Returns
-        -------
-        dict
-            Attributes by their names, and "_schedulers", a list.
+        -> dict: Attributes by their names, and "_schedulers", a list.
         """
         state = super().state_dict()
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
@@ -52,10 +49,7 @@ class _Composed(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned.
 
-        Parameters
-        ----------
-        state_dict : dict
-            What `state_dict` returned.
+        state_dict (dict): What `state_dict` returned.
         """
         rest = {name: value for name, value in state_dict.items() if name != "_schedulers"}
         self.__dict__.update(rest)
@@ -66,20 +60,12 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """One scheduler after the other.
 
-    Parameters
-    ----------
-    schedulers : list
-        The schedulers, of the same optimizer.
-    milestones : list of int
-        The epochs at which the next one begins: one less than there are schedulers.
-
-    Raises
-    ------
-    ValueError
-        For no schedulers, for another number of milestones, for a scheduler of another optimizer,
-        and for `ReduceLROnPlateau`.
-    TypeError
-        For what has no optimizer.
+    schedulers (list): The schedulers, of the same optimizer.
+    milestones (list of int): The epochs at which the next one begins: one less than there are
+        schedulers.
+    ValueError: For no schedulers, for another number of milestones, for a scheduler of another
+        optimizer, and for `ReduceLROnPlateau`.
+    TypeError: For what has no optimizer.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
@@ -126,10 +112,7 @@ class SequentialLR(_Composed):
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back the steps that the schedulers took when they were made.
 
-        Parameters
-        ----------
-        sched : LRScheduler, optional
-            Whose steps are taken back; those of all unless given.
+        sched (LRScheduler): Whose steps are taken back; those of all unless given.
         """
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
@@ -153,19 +136,11 @@ class SequentialLR(_Composed):
 class ChainedScheduler(_Composed):
     """Several schedulers that each change the rate at every epoch.
 
-    Parameters
-    ----------
-    schedulers : sequence
-        The schedulers, of the same optimizer.
-    optimizer : Optimizer, optional
-        Their optimizer; that of the first unless given.
-
-    Raises
-    ------
-    ValueError
-        For no schedulers, for a scheduler of another optimizer, and for `ReduceLROnPlateau`.
-    TypeError
-        For what has no optimizer.
+    schedulers (sequence): The schedulers, of the same optimizer.
+    optimizer: Their optimizer; that of the first unless given.
+    ValueError: For no schedulers, for a scheduler of another optimizer, and for
+        `ReduceLROnPlateau`.
+    TypeError: For what has no optimizer.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -199,6 +174,3 @@ class ChainedScheduler(_Composed):
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = settings_of(self.optimizer, "lr")
-
-
-__all__ = ["ChainedScheduler", "SequentialLR"]

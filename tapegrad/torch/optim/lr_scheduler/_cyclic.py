@@ -20,33 +20,18 @@ from tapegrad.torch.optim.optimizer import Optimizer
 class CyclicLR(LRScheduler):
     """The rate goes from `base_lr` to `max_lr` and back, again and again.
 
-    Parameters
-    ----------
-    base_lr : float or list of float
-        The least rate, or one for each group.
-    step_size_up : int, default 2000
-        In how many steps the rate rises.
-    step_size_down : int, optional
-        In how many steps it falls; `step_size_up` unless given.
-    mode : {"triangular", "triangular2", "exp_range"}, default "triangular"
-        How high cycles are: all alike, half as high in each, or times `gamma**step`.
-    gamma : float, default 1.0
-        The factor of "exp_range".
-    scale_fn : callable, optional
-        In place of `mode`: the height, between 0 and 1, of a cycle or a step.
-    scale_mode : {"cycle", "iterations"}, default "cycle"
-        What `scale_fn` is given: the number of the cycle, from 1, or that of the step.
-
-    Raises
-    ------
-    ValueError
-        For another `mode`, an optimizer without momentum, and lists of other lengths.
-    TypeError
-        For what is no optimizer.
-
-    Notes
-    -----
-    L. Smith, Cyclical learning rates for training neural networks (2017).
+    base_lr (float or list of float): The least rate, or one for each group.
+    step_size_up: In how many steps the rate rises.
+    step_size_down: In how many steps it falls; `step_size_up` unless given.
+    mode ({"triangular", "triangular2", "exp_range"}): How high cycles are: all alike, half as high
+        in each, or times `gamma**step`.
+    gamma: The factor of "exp_range".
+    scale_fn (callable): In place of `mode`: the height, between 0 and 1, of a cycle or a step.
+    scale_mode ({"cycle", "iterations"}): What `scale_fn` is given: the number of the cycle, from
+        1, or that of the step.
+    ValueError: For another `mode`, an optimizer without momentum, and lists of other lengths.
+    TypeError: For what is no optimizer.
+    Notes: L. Smith, Cyclical learning rates for training neural networks (2017).
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2)
@@ -87,8 +72,7 @@ class CyclicLR(LRScheduler):
         self.step_ratio: float = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
-        self.mode = mode
-        self.gamma = gamma
+        self.mode, self.gamma = mode, gamma
         self._scale_fn_custom: Any = scale_fn
         self.scale_mode = scale_mode
         if scale_fn is None:
@@ -107,15 +91,8 @@ class CyclicLR(LRScheduler):
     def scale_fn(self, x: float) -> float:
         """The height of a cycle, or of a step, of which the first has 1.
 
-        Parameters
-        ----------
-        x : float
-            The number of the cycle, from 1, or that of the step.
-
-        Returns
-        -------
-        float
-            The factor on the height.
+        x: The number of the cycle, from 1, or that of the step.
+        -> float: The factor on the height.
         """
         if self._scale_fn_custom is not None:
             return float(self._scale_fn_custom(x))
@@ -126,10 +103,7 @@ class CyclicLR(LRScheduler):
     def get_lr(self) -> list[Rate]:
         """The rates of the groups at `last_epoch`; it sets the momentum, too.
 
-        Returns
-        -------
-        list
-            One for each group.
+        -> list: One for each group.
         """
         self._warn_outside_of_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -149,10 +123,7 @@ class CyclicLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """All but the optimizer; of a scale_fn that is an object, its attributes.
 
-        Returns
-        -------
-        dict
-            Attributes by their names.
+        -> dict: Attributes by their names.
         """
         state = super().state_dict()
         function = state["_scale_fn_custom"]
@@ -163,10 +134,7 @@ class CyclicLR(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; the scale_fn stays the present one.
 
-        Parameters
-        ----------
-        state_dict : dict
-            What `state_dict` returned.
+        state_dict (dict): What `state_dict` returned.
         """
         rest = {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
         super().load_state_dict(rest)
@@ -196,6 +164,3 @@ def set_momentum(group: dict[str, Any], momentum: Any) -> None:
         group["betas"] = (momentum, *group["betas"][1:])
     else:
         group["momentum"] = momentum
-
-
-__all__ = ["CyclicLR"]

@@ -19,10 +19,7 @@ from tapegrad.torch.optim.optimizer import Optimizer
 class StepLR(LRScheduler):
     """The rate is multiplied by `gamma` every `step_size` epochs.
 
-    Parameters
-    ----------
-    step_size : int
-        How many epochs have the same rate.
+    step_size: How many epochs have the same rate.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
@@ -38,8 +35,7 @@ class StepLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.step_size = step_size
-        self.gamma = gamma
+        self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
@@ -55,10 +51,7 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The rate is multiplied by `gamma` at given epochs.
 
-    Parameters
-    ----------
-    milestones : iterable of int
-        The epochs; one that stands there twice counts twice.
+    milestones (iterable of int): The epochs; one that stands there twice counts twice.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
@@ -95,17 +88,9 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times a factor, for the first epochs.
 
-    Parameters
-    ----------
-    factor : float, default 1.0 / 3
-        The factor, between 0 and 1.
-    total_iters : int, default 5
-        For how many epochs.
-
-    Raises
-    ------
-    ValueError
-        For another factor.
+    factor (float, default 1.0 / 3): The factor, between 0 and 1.
+    total_iters: For how many epochs.
+    ValueError: For another factor.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
@@ -127,8 +112,7 @@ class ConstantLR(LRScheduler):
     ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor = factor
-        self.total_iters = total_iters
+        self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
@@ -145,19 +129,10 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The rate times a factor that goes along a line, for the first epochs.
 
-    Parameters
-    ----------
-    start_factor : float, default 1.0 / 3
-        The first factor, above 0 and at most 1.
-    end_factor : float, default 1.0
-        The last factor, between 0 and 1.
-    total_iters : int, default 5
-        In how many epochs it gets there.
-
-    Raises
-    ------
-    ValueError
-        For other factors.
+    start_factor (float, default 1.0 / 3): The first factor, above 0 and at most 1.
+    end_factor: The last factor, between 0 and 1.
+    total_iters: In how many epochs it gets there.
+    ValueError: For other factors.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
@@ -185,8 +160,7 @@ class LinearLR(LRScheduler):
             )
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor = start_factor
-        self.end_factor = end_factor
+        self.start_factor, self.end_factor = start_factor, end_factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -235,12 +209,8 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """The rate times `(1 - epoch / total_iters)**power`, and zero from `total_iters` on.
 
-    Parameters
-    ----------
-    total_iters : int, default 5
-        After how many epochs the rate is zero.
-    power : float, default 1.0
-        The power.
+    total_iters: After how many epochs the rate is zero.
+    power: The power.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
@@ -254,14 +224,9 @@ class PolynomialLR(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        total_iters: int = 5,
-        power: float = 1.0,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
-        self.total_iters = total_iters
-        self.power = power
+        self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
@@ -280,14 +245,8 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """The rate falls along a half period of a cosine, and rises again.
 
-    Parameters
-    ----------
-    T_max : int
-        In how many epochs it falls.
-
-    Notes
-    -----
-    I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
+    T_max: In how many epochs it falls.
+    Notes: I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
@@ -303,8 +262,7 @@ class CosineAnnealingLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        self.T_max = T_max
-        self.eta_min = eta_min
+        self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
@@ -331,22 +289,11 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """The rate falls along a half period of a cosine, then starts again.
 
-    Parameters
-    ----------
-    T_0 : int
-        The epochs of the first period.
-    T_mult : int, default 1
-        Each period is so many times as long as the last.
-
-    Raises
-    ------
-    ValueError
-        For other than whole numbers of at least 1 as `T_0` and `T_mult`, and no number as
+    T_0: The epochs of the first period.
+    T_mult: Each period is so many times as long as the last.
+    ValueError: For other than whole numbers of at least 1 as `T_0` and `T_mult`, and no number as
         `eta_min`.
-
-    Notes
-    -----
-    I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
+    Notes: I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
@@ -377,8 +324,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             )
         self.T_0 = T_0
         self.T_i = T_0
-        self.T_mult = T_mult
-        self.eta_min = eta_min
+        self.T_mult, self.eta_min = T_mult, eta_min
         self.T_cur: Any = last_epoch
         super().__init__(optimizer, last_epoch)
 
@@ -390,15 +336,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def step(self, epoch: Any = None) -> None:
         """Go to the next epoch, or to a given one, which may lie between two.
 
-        Parameters
-        ----------
-        epoch : float, optional
-            The epoch; the next unless given.
-
-        Raises
-        ------
-        ValueError
-            For an epoch below 0.
+        epoch (float): The epoch; the next unless given.
+        ValueError: For an epoch below 0.
         """
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -431,15 +370,3 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             period = int(math.log(epoch / self.T_0 * (ratio - 1) + 1, ratio))
             self.T_cur = epoch - self.T_0 * (ratio**period - 1) / (ratio - 1)
             self.T_i = self.T_0 * ratio**period
-
-
-__all__ = [
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "ExponentialLR",
-    "LinearLR",
-    "MultiStepLR",
-    "PolynomialLR",
-    "StepLR",
-]

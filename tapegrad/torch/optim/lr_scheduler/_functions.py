@@ -38,10 +38,7 @@ class _ByFunctions(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """All but the optimizer; of functions that are objects, their attributes.
 
-        Returns
-        -------
-        dict
-            Attributes by their names.
+        -> dict: Attributes by their names.
         """
         state = super().state_dict()
         state.pop("lr_lambdas", None)
@@ -54,10 +51,7 @@ class _ByFunctions(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; functions stay the present ones.
 
-        Parameters
-        ----------
-        state_dict : dict
-            What `state_dict` returned.
+        state_dict (dict): What `state_dict` returned.
         """
         rest = {name: value for name, value in state_dict.items() if name != "lr_lambdas"}
         self.__dict__.update(rest)
@@ -69,10 +63,7 @@ class _ByFunctions(LRScheduler):
 class LambdaLR(_ByFunctions):
     """The first rate times a function of the epoch.
 
-    Raises
-    ------
-    ValueError
-        For a list of another length.
+    ValueError: For a list of another length.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
@@ -94,12 +85,8 @@ class LambdaLR(_ByFunctions):
 class MultiplicativeLR(_ByFunctions):
     """The rate is multiplied by a function of the epoch at each epoch.
 
-    Raises
-    ------
-    ValueError
-        For a list of another length.
-    TypeError
-        For what is no function.
+    ValueError: For a list of another length.
+    TypeError: For what is no function.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
@@ -125,6 +112,3 @@ class MultiplicativeLR(_ByFunctions):
             return self._rates()
         pairs = zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
         return [group["lr"] * function(self.last_epoch) for function, group in pairs]
-
-
-__all__ = ["LambdaLR", "MultiplicativeLR"]

@@ -24,36 +24,19 @@ class OneCycleLR(LRScheduler):
 
     The length, in steps, is `total_steps`, or `epochs` times `steps_per_epoch`.
 
-    Parameters
-    ----------
-    total_steps : int, optional
-        The number of steps.
-    epochs : int, optional
-        The number of epochs.
-    steps_per_epoch : int, optional
-        The number of steps in each.
-    pct_start : float, default 0.3
-        The share of the steps in which the rate rises.
-    anneal_strategy : {"cos", "linear"}, default "cos"
-        Along what the rate goes: half a period of a cosine, or a line.
-    div_factor : float, default 25.0
-        The largest rate over the first.
-    final_div_factor : float, default 10000.0
-        The first rate over the last.
-    three_phase : bool, default False
-        Fall to the first rate as fast as it rose, then to the last.
-
-    Raises
-    ------
-    ValueError
-        For no length, for other words and shares, for an optimizer without momentum, and for lists
-        of other lengths.
-    TypeError
-        For what is no optimizer.
-
-    Notes
-    -----
-    L. Smith, N. Topin, Super-convergence (2019).
+    total_steps: The number of steps.
+    epochs: The number of epochs.
+    steps_per_epoch: The number of steps in each.
+    pct_start: The share of the steps in which the rate rises.
+    anneal_strategy ({"cos", "linear"}): Along what the rate goes: half a period of a cosine, or a
+        line.
+    div_factor: The largest rate over the first.
+    final_div_factor: The first rate over the last.
+    three_phase: Fall to the first rate as fast as it rose, then to the last.
+    ValueError: For no length, for other words and shares, for an optimizer without momentum, and
+        for lists of other lengths.
+    TypeError: For what is no optimizer.
+    Notes: L. Smith, N. Topin, Super-convergence (2019).
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
@@ -126,15 +109,8 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[Rate]:
         """The rates of the groups at `last_epoch`; it sets the momentum, too.
 
-        Returns
-        -------
-        list
-            One for each group.
-
-        Raises
-        ------
-        ValueError
-            Beyond the last step.
+        -> list: One for each group.
+        ValueError: Beyond the last step.
         """
         self._warn_outside_of_step()
         step = self.last_epoch
@@ -182,6 +158,3 @@ def _phase(end: float, *names: str) -> dict[str, Any]:
     """A stretch of the schedule: its last step, and the settings at both of its ends."""
     keys = ("start_lr", "end_lr", "start_momentum", "end_momentum")
     return {"end_step": end, **dict(zip(keys, names, strict=True))}
-
-
-__all__ = ["OneCycleLR"]

@@ -19,31 +19,16 @@ from tapegrad.torch.optim.optimizer import Optimizer
 class ReduceLROnPlateau(LRScheduler):
     """The rate is multiplied by a factor when a number that is watched improves no more.
 
-    Parameters
-    ----------
-    mode : {"min", "max"}, default "min"
-        Which numbers are better.
-    factor : float, default 0.1
-        The factor, below 1.
-    patience : int, default 10
-        After how many epochs without improvement one more changes the rate.
-    threshold : float, default 0.0001
-        The least improvement that counts.
-    threshold_mode : {"rel", "abs"}, default "rel"
-        Whether that is relative to the best number.
-    cooldown : int, default 0
-        How many epochs after a change do not count.
-    min_lr : float or list of float, default 0
-        The least rate, or one for each group.
-    eps : float, default 1e-08
-        Changes of the rate that are not larger are not made.
-
-    Raises
-    ------
-    ValueError
-        For a `factor` of 1 or more, other words, and a list of another length.
-    TypeError
-        For what is no optimizer.
+    mode ({"min", "max"}): Which numbers are better.
+    factor: The factor, below 1.
+    patience: After how many epochs without improvement one more changes the rate.
+    threshold: The least improvement that counts.
+    threshold_mode ({"rel", "abs"}): Whether that is relative to the best number.
+    cooldown: How many epochs after a change do not count.
+    min_lr (float or list of float): The least rate, or one for each group.
+    eps: Changes of the rate that are not larger are not made.
+    ValueError: For a `factor` of 1 or more, other words, and a list of another length.
+    TypeError: For what is no optimizer.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
@@ -78,9 +63,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.default_min_lr, self.min_lrs = None, list(min_lr)
         else:
             self.default_min_lr, self.min_lrs = min_lr, [min_lr] * count
-        self.patience = patience
-        self.cooldown = cooldown
-        self.eps = eps
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = settings_of(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
@@ -92,9 +75,7 @@ class ReduceLROnPlateau(LRScheduler):
         if threshold_mode not in {"rel", "abs"}:
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         self.mode_worse: float = math.inf if mode == "min" else -math.inf
-        self.mode = mode
-        self.threshold = threshold
-        self.threshold_mode = threshold_mode
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
     def _reset(self) -> None:
         """Forget the best number, and count anew."""
@@ -105,10 +86,7 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Go to the next epoch, whose number is given.
 
-        Parameters
-        ----------
-        metrics : float or Tensor
-            The number.
+        metrics (float or Tensor): The number.
         """
         current = float(metrics)
         if epoch is not None:
@@ -161,13 +139,7 @@ class ReduceLROnPlateau(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned.
 
-        Parameters
-        ----------
-        state_dict : dict
-            What `state_dict` returned.
+        state_dict (dict): What `state_dict` returned.
         """
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
-
-
-__all__ = ["ReduceLROnPlateau"]

@@ -28,12 +28,8 @@ EPOCH_IS_DEPRECATED = (
 class LRScheduler:
     """The base class of schedulers; a subclass defines `get_lr`, the rates at `last_epoch`.
 
-    Raises
-    ------
-    TypeError
-        For what is no optimizer.
-    KeyError
-        For a `last_epoch` of 0 or more, where a group has no "initial_lr".
+    TypeError: For what is no optimizer.
+    KeyError: For a `last_epoch` of 0 or more, where a group has no "initial_lr".
 
     >>> class Halved(torch.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
@@ -84,50 +80,35 @@ class LRScheduler:
     def state_dict(self) -> dict[str, Any]:
         """All that the scheduler knows but the optimizer.
 
-        Returns
-        -------
-        dict
-            Attributes by their names.
+        -> dict: Attributes by their names.
         """
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned.
 
-        Parameters
-        ----------
-        state_dict : dict
-            What `state_dict` returned.
+        state_dict (dict): What `state_dict` returned.
         """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Rate]:
         """The rates that were set last, one a group.
 
-        Returns
-        -------
-        list
-            Numbers, or tensors of one element where the settings are such.
+        -> list: Numbers, or tensors of one element where the settings are such.
         """
         return self._last_lr
 
     def get_lr(self) -> list[Rate]:
         """The rates of the groups at `last_epoch`; `step` calls it.
 
-        Returns
-        -------
-        list
-            One for each group. It warns outside of `step`: see `get_last_lr`.
+        -> list: One for each group. It warns outside of `step`: see `get_last_lr`.
         """
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to a given one; call it after the optimizer's step.
 
-        Parameters
-        ----------
-        epoch : int, optional
-            The epoch, with a warning; the next unless given.
+        epoch: The epoch, with a warning; the next unless given.
         """
         if self._step_count == 1:
             self._check_order()
@@ -240,6 +221,3 @@ def for_groups(name: str, optimizer: Optimizer, setting: Any) -> list[Any]:
             f"{len(setting)} values, param_groups has {count}."
         )
     return [separate(part) for part in setting]
-
-
-__all__ = ["LRScheduler"]

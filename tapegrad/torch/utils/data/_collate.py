@@ -22,22 +22,10 @@ def default_collate(batch: Any) -> Any:
 
     Of dicts, tuples and lists each member is collated; tuples become lists. Texts stay a list.
 
-    Parameters
-    ----------
-    batch : list
-        Samples of one kind.
-
-    Returns
-    -------
-    object
-        Of the structure of a sample.
-
-    Raises
-    ------
-    TypeError
-        For other samples.
-    RuntimeError
-        For lists of different lengths.
+    batch (list): Samples of one kind.
+    -> object: Of the structure of a sample.
+    TypeError: For other samples.
+    RuntimeError: For lists of different lengths.
 
     >>> torch.utils.data.default_collate([(1.0, "a"), (2.0, "b")])
     [tensor([1., 2.], dtype=torch.float64), ['a', 'b']]
@@ -73,15 +61,8 @@ def default_collate(batch: Any) -> Any:
 def default_convert(data: Any) -> Any:
     """A sample with its NumPy arrays and numbers as tensors, container by container.
 
-    Parameters
-    ----------
-    data : object
-        The sample.
-
-    Returns
-    -------
-    object
-        Of its structure, but for tuples, which become lists.
+    data: The sample.
+    -> object: Of its structure, but for tuples, which become lists.
 
     >>> import numpy as np
     >>> torch.utils.data.default_convert({"x": np.ones(2), "name": "a"})
@@ -117,6 +98,3 @@ def _rebuilt(like: Any, members: Any) -> Any:
         return build(members)
     except TypeError:
         return members
-
-
-__all__ = ["default_collate", "default_convert"]

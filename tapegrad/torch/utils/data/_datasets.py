@@ -53,15 +53,8 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Rows of tensors: sample i is the tuple of the i-th row of each.
 
-    Parameters
-    ----------
-    *tensors : Tensor
-        Of the same length.
-
-    Raises
-    ------
-    AssertionError
-        If the lengths differ.
+    *tensors: Of the same length.
+    AssertionError: If the lengths differ.
 
     >>> data = torch.utils.data.TensorDataset(torch.ones(3, 2), torch.arange(3))
     >>> len(data), data[1]
@@ -84,17 +77,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 class StackDataset(Dataset[Sample_co]):
     """Datasets side by side: sample i is the tuple of their i-th samples, or the dict of those.
 
-    Parameters
-    ----------
-    *args : Dataset
-        Datasets of the same length.
-    **kwargs : Dataset
-        Or datasets by name, for a dict.
-
-    Raises
-    ------
-    ValueError
-        If both or neither are given, or the lengths differ.
+    *args (Dataset): Datasets of the same length.
+    **kwargs (Dataset): Or datasets by name, for a dict.
+    ValueError: If both or neither are given, or the lengths differ.
 
     >>> torch.utils.data.StackDataset(x=[1, 2], y=[3, 4])[0]
     {'x': 1, 'y': 3}
@@ -132,15 +117,8 @@ class StackDataset(Dataset[Sample_co]):
 class ConcatDataset(Dataset[Sample_co]):
     """Datasets, one after the other.
 
-    Parameters
-    ----------
-    datasets : iterable of Dataset
-        At least one, with samples by number.
-
-    Raises
-    ------
-    AssertionError
-        If there is none, or one is an `IterableDataset`.
+    datasets (iterable of Dataset): At least one, with samples by number.
+    AssertionError: If there is none, or one is an `IterableDataset`.
 
     >>> data = torch.utils.data.ConcatDataset([[1, 2], [3]])
     >>> len(data), data[2]
@@ -171,10 +149,8 @@ class ConcatDataset(Dataset[Sample_co]):
 class ChainDataset(IterableDataset[Sample_co]):
     """Datasets that give samples, one after the other.
 
-    Parameters
-    ----------
-    datasets : iterable of IterableDataset
-        The datasets; AssertionError for others when it comes to them.
+    datasets (iterable of IterableDataset): The datasets; AssertionError for others when it comes
+        to them.
 
     >>> class Numbers(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
@@ -200,10 +176,7 @@ class ChainDataset(IterableDataset[Sample_co]):
 class Subset(Dataset[Sample_co]):
     """The samples of a dataset at given numbers.
 
-    Parameters
-    ----------
-    dataset : Dataset or sequence
-        The dataset.
+    dataset (Dataset or sequence): The dataset.
 
     >>> list(torch.utils.data.Subset("abc", [2, 0]))
     ['c', 'a']
@@ -237,28 +210,13 @@ def random_split(
 ) -> list[Subset[Sample_co]]:
     """A dataset taken apart at random.
 
-    Parameters
-    ----------
-    dataset : Dataset or sequence
-        What has a length.
-    lengths : sequence of int or float
-        Numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of which
-        what is left over goes to the first parts, one sample each.
-
-    Returns
-    -------
-    list of Subset
-        The parts.
-
-    Raises
-    ------
-    ValueError
-        If the numbers do not sum to the length, or a fraction is not between 0 and 1.
-
-    Warns
-    -----
-    UserWarning
-        If fractions leave a part empty.
+    dataset (Dataset or sequence): What has a length.
+    lengths (sequence of int or float): Numbers of samples, which sum to that of the dataset; or
+        fractions that sum to 1, of which what is left over goes to the first parts, one sample
+        each.
+    -> list of Subset: The parts.
+    ValueError: If the numbers do not sum to the length, or a fraction is not between 0 and 1.
+    UserWarning: If fractions leave a part empty.
 
     >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
@@ -284,6 +242,3 @@ def random_split(
     order = randperm(total, generator=generator).tolist()
     ends = itertools.accumulate(sizes)
     return [Subset(dataset, order[e - n : e]) for e, n in zip(ends, sizes, strict=True)]
-
-
-__all__ = ["Dataset", "IterableDataset", "Subset"]

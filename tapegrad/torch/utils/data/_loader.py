@@ -45,50 +45,25 @@ class _Batches(Iterator[Any]):
 class DataLoader(Generic[Sample_co]):
     """Iterates over batches of a dataset, each time anew.
 
-    Parameters
-    ----------
-    dataset : Dataset or sequence
-        The samples.
-    batch_size : int or None, default 1
-        How many are in a batch; None for single samples.
-    shuffle : bool, optional
-        In an order drawn at random.
-    sampler : iterable of int, optional
-        Gives the order.
-    batch_sampler : iterable of list, optional
-        Gives lists of numbers.
-    num_workers : int, default 0
-        How many threads load batches ahead.
-    collate_fn : callable, optional
-        Puts a list of samples together; by default `default_collate`, of single samples
-        `default_convert`.
-    pin_memory : bool, default False
-        Without effect.
-    drop_last : bool, default False
-        Leave out a last batch that is not full.
-    timeout : float, default 0
-        How many seconds to wait for a batch of a worker; 0 for no end.
-    worker_init_fn : callable, optional
-        Called with a worker's id in its thread.
-    multiprocessing_context : object, optional
-        Without effect.
-    prefetch_factor : int, optional
-        How many batches each worker loads ahead; by default 2.
-    persistent_workers : bool, default False
-        Without effect.
-    pin_memory_device : str, default ""
-        Without effect.
-    in_order : bool, default True
-        Without effect: batches come in their order.
-
-    Raises
-    ------
-    ValueError
-        For options that do not go together, or are out of range.
-
-    Notes
-    -----
-    An exception of a worker is raised where its batch would come.
+    dataset (Dataset or sequence): The samples.
+    batch_size (int or None): How many are in a batch; None for single samples.
+    shuffle: In an order drawn at random.
+    sampler (iterable of int): Gives the order.
+    batch_sampler (iterable of list): Gives lists of numbers.
+    num_workers: How many threads load batches ahead.
+    collate_fn (callable): Puts a list of samples together; by default `default_collate`, of single
+        samples `default_convert`.
+    pin_memory: Without effect.
+    drop_last: Leave out a last batch that is not full.
+    timeout: How many seconds to wait for a batch of a worker; 0 for no end.
+    worker_init_fn (callable): Called with a worker's id in its thread.
+    multiprocessing_context: Without effect.
+    prefetch_factor: How many batches each worker loads ahead; by default 2.
+    persistent_workers: Without effect.
+    pin_memory_device: Without effect.
+    in_order: Without effect: batches come in their order.
+    ValueError: For options that do not go together, or are out of range.
+    Notes: An exception of a worker is raised where its batch would come.
 
     >>> list(torch.utils.data.DataLoader(range(5), batch_size=2))
     [tensor([0, 1]), tensor([2, 3]), tensor([4])]
@@ -145,22 +120,17 @@ class DataLoader(Generic[Sample_co]):
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(order, batch_size, drop_last)
         self.dataset: Any = dataset
-        self.batch_size = batch_size
-        self.drop_last = drop_last
+        self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler = order
-        self.batch_sampler = batch_sampler
-        self.generator = generator
+        self.batch_sampler, self.generator = batch_sampler, generator
         self.num_workers = num_workers
         self.prefetch_factor: int | None = (
             2 if prefetch_factor is None and num_workers else prefetch_factor
         )
-        self.pin_memory = pin_memory
-        self.pin_memory_device = pin_memory_device
-        self.timeout = timeout
-        self.worker_init_fn = worker_init_fn
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
+        self.timeout, self.worker_init_fn = timeout, worker_init_fn
         self.multiprocessing_context = multiprocessing_context
-        self.persistent_workers = persistent_workers
-        self.in_order = in_order
+        self.persistent_workers, self.in_order = persistent_workers, in_order
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
@@ -280,6 +250,3 @@ def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
                 f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
                 f"{name}={value}"
             )
-
-
-__all__ = ["DataLoader"]

@@ -18,15 +18,8 @@ Index_co = TypeVar("Index_co", covariant=True)
 class Sampler(Generic[Index_co]):
     """The base class of samplers: a subclass defines `__iter__`, and may define `__len__`.
 
-    Parameters
-    ----------
-    data_source : object, optional
-        Ignored, with a warning.
-
-    Warns
-    -----
-    UserWarning
-        If `data_source` is given.
+    data_source: Ignored, with a warning.
+    UserWarning: If `data_source` is given.
 
     >>> class Backwards(torch.utils.data.Sampler):
     ...     def __iter__(self):
@@ -63,21 +56,11 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Samples at random: all of them once, or `num_samples` of them.
 
-    Parameters
-    ----------
-    replacement : bool, default False
-        Draw each number anew from all.
-    num_samples : int, optional
-        How many; by default as many as the dataset has.
-    generator : torch.Generator, optional
-        Draws them, instead of the default one.
-
-    Raises
-    ------
-    TypeError
-        If `replacement` is no bool.
-    ValueError
-        If `num_samples` is no number above zero.
+    replacement: Draw each number anew from all.
+    num_samples: How many; by default as many as the dataset has.
+    generator (torch.Generator): Draws them, instead of the default one.
+    TypeError: If `replacement` is no bool.
+    ValueError: If `num_samples` is no number above zero.
 
     >>> sorted(torch.utils.data.RandomSampler("abc"))
     [0, 1, 2]
@@ -90,8 +73,7 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         generator: Generator | None = None,
     ) -> None:
-        self.data_source = data_source
-        self.replacement = replacement
+        self.data_source, self.replacement = data_source, replacement
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(replacement, bool):
@@ -131,8 +113,7 @@ class SubsetRandomSampler(Sampler[int]):
     """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
-        self.indices = indices
-        self.generator = generator
+        self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
         for place in randperm(len(self.indices), generator=self.generator).tolist():
@@ -145,21 +126,11 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Numbers that are each drawn with a probability in proportion to its weight.
 
-    Parameters
-    ----------
-    weights : sequence of float
-        The weights of the numbers from 0.
-    num_samples : int
-        How many are drawn.
-    replacement : bool, default True
-        Draw each anew from all.
-    generator : torch.Generator, optional
-        Draws them, instead of the default one.
-
-    Raises
-    ------
-    ValueError
-        If `num_samples` is no number above zero, or `replacement` no bool.
+    weights (sequence of float): The weights of the numbers from 0.
+    num_samples: How many are drawn.
+    replacement: Draw each anew from all.
+    generator (torch.Generator): Draws them, instead of the default one.
+    ValueError: If `num_samples` is no number above zero, or `replacement` no bool.
 
     >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
     [1, 1, 1]
@@ -189,9 +160,7 @@ class WeightedRandomSampler(Sampler[int]):
                 f"weights should be a 1d sequence but given weights have shape {tuple(made.shape)}"
             )
         self.weights = made
-        self.num_samples = num_samples
-        self.replacement = replacement
-        self.generator = generator
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
         weights = plain_of(self.weights)
@@ -207,19 +176,10 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Lists of numbers of another sampler.
 
-    Parameters
-    ----------
-    sampler : iterable of int
-        Gives the numbers.
-    batch_size : int
-        How many are in a list.
-    drop_last : bool
-        Leave out a last list that is not full.
-
-    Raises
-    ------
-    ValueError
-        If `batch_size` is no number above zero, or `drop_last` no bool.
+    sampler (iterable of int): Gives the numbers.
+    batch_size: How many are in a list.
+    drop_last: Leave out a last list that is not full.
+    ValueError: If `batch_size` is no number above zero, or `drop_last` no bool.
 
     >>> list(torch.utils.data.BatchSampler(range(5), 2, drop_last=False))
     [[0, 1], [2, 3], [4]]
@@ -234,9 +194,7 @@ class BatchSampler(Sampler[list[int]]):
             raise ValueError(  # noqa: TRY004 - PyTorch's
                 f"drop_last should be a boolean value, but got drop_last={drop_last}"
             )
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.drop_last = drop_last
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
         numbers = iter(self.sampler)
@@ -253,6 +211,3 @@ class BatchSampler(Sampler[list[int]]):
 def _is_count(value: object) -> bool:
     """Whether a value is a whole number above zero."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-__all__ = ["Sampler"]

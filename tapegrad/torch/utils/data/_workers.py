@@ -18,10 +18,8 @@ class WorkerInfo:
     """Identity of a worker: its id, num_workers, its seed, and its dataset."""
 
     def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
-        self.id = id
-        self.num_workers = num_workers
-        self.seed = seed
-        self.dataset = dataset
+        self.id, self.num_workers = id, num_workers
+        self.seed, self.dataset = seed, dataset
 
     def __repr__(self) -> str:
         return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed})"
@@ -30,10 +28,8 @@ class WorkerInfo:
 def get_worker_info() -> WorkerInfo | None:
     """Identity of the worker that calls.
 
-    Returns
-    -------
-    WorkerInfo or None
-        Its id, how many workers there are, its seed and its dataset; None in any other thread.
+    -> WorkerInfo or None: Its id, how many workers there are, its seed and its dataset; None in
+        any other thread.
 
     >>> torch.utils.data.get_worker_info() is None
     True
@@ -153,6 +149,3 @@ def _next_worker(workers: list[Worker], turn: int) -> tuple[Worker | None, int]:
         if not worker.done:
             return worker, (place + 1) % len(workers)
     return None, turn
-
-
-__all__ = ["WorkerInfo", "get_worker_info"]

@@ -11,7 +11,7 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from tapegrad._adopt import cache, jitted
@@ -118,7 +118,15 @@ def compiled(source: str | bytes, file: str) -> Any:
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def execute(code: Any, names: dict[str, Any], importing: Any = adopted_import) -> None:
-    """Run a module's code as adopted code, with this `__import__`."""
+def execute(
+    code: Any,
+    names: dict[str, Any],
+    importing: Any = adopted_import,
+    bound: MutableMapping[str, Any] | None = None,
+) -> None:
+    """Run a module's code as adopted code, with this `__import__`.
+
+    bound: a mapping over the names, by which the code binds and reads them
+    """
     names["__builtins__"] = {**names_of_builtins(), "__import__": importing}
-    exec(code, names)  # noqa: S102 - as the import system does
+    exec(code, names, bound)  # noqa: S102 - as the import system does

@@ -260,7 +260,7 @@ class _Filling:
             return functools.partial(
                 self.of(x.func), *args, **{name: self.of(part) for name, part in keywords.items()}
             )
-        leaves, structure = flatten(x)
+        leaves, structure = flatten(x, lambda part: part is not x and not self._is_touched(part))
         if structure is not LEAF:
             return unflatten(structure, list(map(self.of, leaves)))
         made = self.made[id(x)] = _blank(x)
@@ -289,6 +289,10 @@ class _Filling:
         made.__qualname__, made.__doc__, made.__module__ = f.__qualname__, f.__doc__, f.__module__
         vars(made).update({name: self.of(x) for name, x in vars(f).items()})
         return made
+
+    def _is_touched(self, container: Any) -> bool:
+        """Whether a container is made anew: others, which may have more than parts, stay."""
+        return any(map(self._holds, flatten(container)[0]))
 
     def _holds(self, x: Any) -> bool:
         return in_trace(x) or id(x) in self.holders

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._block import setting
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General, transpose_linear
@@ -97,15 +98,15 @@ class CustomCall(General):
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is None:
             return self._transposed_jvp(g, out, args, params, wanted)
+        return self._pulled(self._pull, g, args)
+
+    def _pulled(self, pull: Function, g: Sequence[Cotangent], args: Values) -> Sequence[Cotangent]:
+        """What a function with transforms inside makes of cotangents."""
         if transformed([*g, *args]) is not None:
-            return [self._as_value(bar) for bar in self._pull(apart(g), args)]
+            return [self._as_value(bar) for bar in pull(apart(g), args)]
         # So a transform inside opens a tape of its own, and drops its entries when it returns.
-        before = CURRENT.get()
-        try:
-            CURRENT.set(None)
-            return [self._as_value(apart(bar)) for bar in self._pull(apart(g), args)]
-        finally:
-            CURRENT.set(before)
+        with setting(CURRENT, None):
+            return [self._as_value(apart(bar)) for bar in pull(apart(g), args)]
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         if self._push is not None:

@@ -1,7 +1,7 @@
 """Functions of SciPy's that compute by its own code, adopted: no rule is written for them.
 
 Outside of transforms, and of plain values, they are SciPy's. The first call with a traced value
-loads copies of the modules that it needs.
+loads copies of the modules that it needs. Under vmap most compute for one example after another.
 
 Knows which they are. Must not know how copies are made.
 """
@@ -18,6 +18,7 @@ from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._transforms.closures import Hoisted
 from tapegrad.scipy._copies import BY_COPY, copy_of
+from tapegrad.scipy._examples import of_examples
 
 # By module; tests/scipy/test_scipy_copied.py has a call of each.
 NAMES = {
@@ -56,6 +57,14 @@ NAMES = {
     "stats.qmc": "geometric_discrepancy scale",
 }
 
+# Those whose code never looks at a number: they take all examples of a vmap at once.
+AT_ONCE = """
+    abcd_normalize bayes_mvs binned_statistic binned_statistic_2d binned_statistic_dd
+    convert_temperature cspline1d czt_points expected_freq labeled_comprehension lambda2nu
+    laplacian monte_carlo_test mvsdist nu2lambda qspline1d rosen rosen_der rosen_hess_prod
+    ttest_ind_from_stats vectorized_filter
+"""
+
 
 def copied(module: str) -> dict[str, Function]:
     """The functions of a module of ours that compute by SciPy's code, by name.
@@ -69,6 +78,8 @@ def copied(module: str) -> dict[str, Function]:
 
 
 def _by_copy(theirs: Function, module: str) -> Function:
+    at_once = theirs.__name__ in AT_ONCE.split()
+
     @functools.wraps(theirs)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not is_inside():
@@ -76,7 +87,8 @@ def _by_copy(theirs: Function, module: str) -> Function:
         if not Hoisted((args, kwargs)).values:
             with setting(CURRENT, None):
                 return theirs(*value_of(args), **value_of(kwargs))
-        return copy_of(theirs)(*args, **kwargs)
+        made = copy_of(theirs)
+        return made(*args, **kwargs) if at_once else of_examples(made, args, kwargs)
 
     call.__module__ = module
     setattr(call, BY_COPY, True)

@@ -11,6 +11,7 @@ has to be another in a copy is declared elsewhere (`in_place_of`).
 
 from __future__ import annotations
 
+import collections
 import importlib
 import importlib.machinery
 import importlib.util
@@ -27,6 +28,7 @@ from tapegrad._core.forms import Unsupported
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
+from tapegrad.scipy._results import is_result, result_class
 
 # SciPy's modules as adopted code sees them, by name, and the copies.
 _SEEN: dict[str, Any] = {}
@@ -106,7 +108,7 @@ def _made(name: str) -> Any:
         _COPIES[name] = made  # modules may import each other
         try:
             loader = Loader(importlib.machinery.SourceFileLoader(name, file))
-            execute(loader.get_code(name), vars(made), _import)
+            execute(loader.get_code(name), vars(made), _import, _Bound(made, plain))
         except BaseException:
             del _COPIES[name]
             raise
@@ -125,8 +127,28 @@ def _clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
     return tapegrad.numpy.clip(x, min, max, **options)
 
 
+class _Bound(collections.UserDict[str, Any]):
+    """The names of a copy as its code binds them: errors and results are of SciPy's classes."""
+
+    def __init__(self, made: Any, plain: types.ModuleType) -> None:
+        self.data, self.plain, self.home = vars(made), vars(plain), made.__name__
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.data[name] = self._of_scipy(value, self.plain.get(name))
+
+    def _of_scipy(self, own: Any, theirs: Any) -> Any:
+        """What a class that the copy makes is there."""
+        if not (isinstance(own, type) and isinstance(theirs, type)):
+            return own
+        if own.__module__ != self.home or theirs in own.__mro__:
+            return own
+        if _is_error(own) or _is_setting(own):
+            return theirs
+        return result_class(own, theirs, self.data) if is_result(own) else own
+
+
 def _put_ours(made: Any, plain: types.ModuleType) -> None:
-    """Errors in a copy are SciPy's, and functions that have derivatives are ours."""
+    """Functions and classes in a copy that have derivatives are ours."""
     for function in _IN_PLACE.get(made.__name__, ()):
         name = function.__name__
         if hasattr(plain, name):
@@ -140,9 +162,7 @@ def _put_ours(made: Any, plain: types.ModuleType) -> None:
         theirs = vars(plain).get(name)
         if theirs is None or getattr(own, "__module__", None) != made.__name__:
             continue
-        if _is_error(own) or _is_setting(own):
-            setattr(made, name, theirs)
-        elif getattr(public, name, None) is theirs and not _has_private_keywords(own):
+        if getattr(public, name, None) is theirs and not _has_private_keywords(own):
             known = getattr(ours, name, theirs)
             if known is not theirs and _is_known(known):
                 _REPLACED[theirs] = own

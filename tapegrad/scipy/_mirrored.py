@@ -16,9 +16,7 @@ from tapegrad._core.types import Function
 from tapegrad._core.values import (
     UNTRACED_TYPES,
     branch_on,
-    in_trace,
     innermost,
-    is_mapped,
     itself,
     lift,
     raw_value,
@@ -26,6 +24,7 @@ from tapegrad._core.values import (
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.scipy._copies import own_copy
+from tapegrad.scipy._questions import holds_mapped
 
 # Our classes by those of SciPy's that they derive from.
 _CLASSES: dict[type, type] = {}
@@ -200,15 +199,6 @@ def as_ours(theirs: Any) -> Any:
     if kind in _CLASSES:
         theirs.__class__ = _CLASSES[kind]
     return tuple(map(as_ours, theirs)) if kind is tuple else theirs
-
-
-def holds_mapped(value: Any) -> bool:
-    """Whether a vmap maps over a value, at any depth."""
-    while in_trace(value):
-        if is_mapped(value):
-            return True
-        value = value._value
-    return False
 
 
 def raw(*values: Any) -> list[Any] | None:

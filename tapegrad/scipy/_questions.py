@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import branch_on, innermost, is_mapped, untraced
+from tapegrad._core.values import branch_on, in_trace, innermost, is_mapped, untraced
 from tapegrad._errors import BatchingError
 
 
@@ -35,4 +35,13 @@ def agreed(question: Callable[[Any], Any], value: Value, call: str, name: str) -
     return answers[0]
 
 
-__all__ = ["agreed"]
+def holds_mapped(value: Any) -> bool:
+    """Whether a vmap maps over a value, at any depth."""
+    while in_trace(value):
+        if is_mapped(value):
+            return True
+        value = value._value
+    return False
+
+
+__all__ = ["agreed", "holds_mapped"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import sys
 import warnings
 from collections.abc import Mapping
@@ -18,6 +20,7 @@ import scipy.signal
 import scipy.stats
 
 import tapegrad.scipy.signal
+from tapegrad._tree import flatten
 from tapegrad.scipy import stats
 from tapegrad.scipy._copied import NAMES
 
@@ -174,7 +177,7 @@ calls(
     A,
     B,
 )
-PERMUTED = scipy.stats.PermutationMethod(n_resamples=9)  # a class that users name
+PERMUTED = scipy.stats.PermutationMethod(n_resamples=9, rng=1)  # a class that users name
 calls("stats", "bws_test", lambda f, a, b: f(a, b).statistic, A, B)
 calls("stats", "ttest_ind", lambda f, a, b: f(a, b, equal_var=False, alternative="less"), A, B)
 calls("stats", "ttest_ind", lambda f, a, b: f(a, b).confidence_interval(), A, B)
@@ -328,6 +331,118 @@ def test_values_are_scipys_and_gradients_those_of_differences(name, call, at):
                 {"rtol": 1e-3, "atol": 1e-4} if name in COARSE else {"rtol": 1e-4, "atol": 1e-6}
             )
             assert np.allclose(np.sum(slope * along), expected, **close)
+
+
+def result_of(call, function, at):
+    """The result of the function itself in a call of the table."""
+    found = []
+
+    def kept(*args, **kwargs):
+        found.append(function(*args, **kwargs))
+        return found[-1]
+
+    call(kept, *at)
+    return found[-1]
+
+
+def objects(result):
+    """The objects of SciPy's classes in a result."""
+    if isinstance(result, tuple | list):
+        for part in result:
+            yield from objects(part)
+    if type(result).__module__.partition(".")[0] == "scipy":
+        yield result
+        for name, part in sorted(getattr(result, "__dict__", {}).items()):
+            if not name.startswith("_"):
+                yield from objects(part)
+
+
+# Results that hold functions, laws or lists of unlike arrays, and one that depends on a draw.
+NO_TREES = {"integrate.solve_bvp", "stats.mvsdist", "stats.obrientransform", "stats.bws_test"}
+TREES = [case for case in ALL if case[0] not in NO_TREES]
+
+
+@pytest.mark.part(9)
+@pytest.mark.parametrize(("name", "call", "at"), TREES, ids=[name for name, *_ in TREES])
+def test_results_are_of_scipys_classes(name, call, at):
+    ours, theirs = function_of(name, "tapegrad.scipy"), function_of(name, "scipy")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = result_of(call, theirs, at)
+        along = tuple(np.ones(np.shape(x)) for x in at)
+        value, slope = tapegrad.jvp(lambda *at: result_of(call, ours, at), at, along)
+    for result in (value, slope):
+        for own, other in zip(objects(result), objects(plain), strict=True):
+            assert isinstance(own, type(other))
+            assert not isinstance(own, tuple) or own._fields == other._fields
+    close = {"rtol": 1e-3 if name in COARSE else 1e-6}
+    np.testing.assert_allclose(numbers(flatten(value)[0]), numbers(flatten(plain)[0]), **close)
+    if hasattr(plain, "confidence_interval") and callable(plain.confidence_interval):
+        found, expected = value.confidence_interval(0.9), plain.confidence_interval(0.9)
+        assert isinstance(found, type(expected))
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    try:
+        pickle.dumps(plain)
+    except (AttributeError, TypeError):  # SciPy's own hold functions, or modules
+        return
+    for found in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+        assert type(found) is type(plain) or not list(objects(plain))
+        np.testing.assert_allclose(numbers(flatten(found)[0]), numbers(flatten(plain)[0]), **close)
+
+
+# Polynomials, which hold a function of their own each.
+POLYNOMIALS = {f"special.{name}" for name in "jacobi sh_jacobi gegenbauer genlaguerre".split()}
+MAPPED = [case for case in TREES if case[0] not in POLYNOMIALS]
+
+
+@pytest.mark.part(9)
+@pytest.mark.parametrize(("name", "call", "at"), MAPPED, ids=[name for name, *_ in MAPPED])
+def test_a_vmap_gives_what_each_example_does(name, call, at):
+    function = function_of(name, "tapegrad.scipy")
+    rows = [np.stack([x, x * 1.005]) for x in at]
+    examples = list(zip(*rows, strict=True))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+        def parts(*at):
+            return flatten(result_of(call, function, at))[0]
+
+        found = tapegrad.vmap(parts)(*rows)
+        for together, *each in zip(found, *(parts(*at) for at in examples), strict=True):
+            if hasattr(together, "dtype") and together.dtype.kind in "biufc":
+                np.testing.assert_allclose(together, np.stack(each), rtol=1e-7, atol=1e-12)
+
+
+def spread(x):
+    """A number of results whose values decide how SciPy goes on."""
+    found = stats.ttest_1samp(x, 0.1)
+    return found.pvalue + found.confidence_interval().high * stats.levene(x, B).statistic
+
+
+INSIDE = {
+    "grad": tapegrad.grad,
+    "hessian": tapegrad.hessian,
+    "jacfwd": tapegrad.jacfwd,
+    "grad of vmap": lambda f: tapegrad.grad(
+        lambda x: np.sum(tapegrad.vmap(f)(np.stack([x, 2 * x])))
+    ),
+    "compile": lambda f: tapegrad.compile(tapegrad.grad(f)),
+    "vmap": lambda f: lambda x: tapegrad.vmap(tapegrad.grad(f))(np.stack([x, x + 0.1])),
+}
+
+
+@pytest.mark.part(6)
+@pytest.mark.parametrize("name", INSIDE)
+def test_transforms_inside_of_a_vmap_go_each_examples_way(name):
+    of = INSIDE[name](spread)
+    rows = np.stack([A[:5], NEAR[:5]])
+    one_by_one = [of(x) for x in rows]
+    np.testing.assert_allclose(tapegrad.vmap(of)(rows), one_by_one, rtol=1e-10, atol=1e-13)
+
+
+def test_a_result_that_is_a_function_is_not_stacked():
+    with pytest.raises(tapegrad.BatchingError, match="jacobi's result that are no numbers differ"):
+        tapegrad.vmap(lambda a: tapegrad.scipy.special.jacobi(3, a, 0.5)(0.3))(NEAR[:2] ** 2)
 
 
 def test_modules_of_scipy_stay_what_they_are_for_others():

@@ -15,7 +15,8 @@ from tapegrad._errors import BatchingError, InputError, message
 from tapegrad._transforms.closures import Hoisted
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.primitives import primitive
-from tapegrad.scipy.integrate._quadrature import as_float, holds_mapped
+from tapegrad.scipy._questions import holds_mapped
+from tapegrad.scipy.integrate._quadrature import as_float
 
 
 class _Sum(NamedTuple):

@@ -18,8 +18,9 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace, innermost, is_mapped, lift, raw_value
 from tapegrad._errors import BatchingError, InputError, NotDifferentiableError, message
 from tapegrad._transforms.closures import Hoisted
+from tapegrad.scipy._questions import holds_mapped
 from tapegrad.scipy.integrate._flow import Problem, crossings, flow
-from tapegrad.scipy.integrate._quadrature import as_float, holds_mapped
+from tapegrad.scipy.integrate._quadrature import as_float
 from tapegrad.scipy.integrate._solvers import Settings, Solution, Solver
 from tapegrad.scipy.integrate._steps import EXPLICIT, by_steps
 

@@ -28,19 +28,11 @@ from tapegrad._core.values import (
 from tapegrad._errors import BatchingError, InputError, message
 from tapegrad._transforms.closures import Hoisted
 from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._questions import holds_mapped
 from tapegrad.scipy.integrate._integral import Integrand, error, integral
 
 _MODULE = "tapegrad.scipy.integrate"
 _TOLERANCES = ("epsabs", "epsrel", "limit", "points")
-
-
-def holds_mapped(value: Any) -> bool:
-    """Whether a vmap maps over a value, at any depth."""
-    while in_trace(value):
-        if is_mapped(value):
-            return True
-        value = value._value
-    return False
 
 
 def as_float(x: Value) -> Any:
@@ -983,7 +975,6 @@ __all__ = [
     "cubature",
     "dblquad",
     "fixed_quad",
-    "holds_mapped",
     "newton_cotes",
     "nquad",
     "qmc_quad",

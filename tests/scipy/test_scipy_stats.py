@@ -20,7 +20,7 @@ from scipy.special import digamma, gamma, kve
 from scipy.stats._distr_params import distcont, distdiscrete
 
 import tapegrad
-from tapegrad import NotDifferentiableError, grad, hessian, jvp, vjp, vmap
+from tapegrad import NotDifferentiableError, grad, hessian, jacrev, jvp, vjp, vmap
 from tapegrad.scipy import stats
 from tapegrad.scipy.stats._univariate import (
     CONTINUOUS,
@@ -227,7 +227,7 @@ def test_moments_where_an_end_is_infinite(shapes, at):
 
 
 @pytest.mark.parametrize(
-    "shapes", [(0.5, 0.01), (0.1, 1e-4), (-2.5, 0.01), (3.0, 40.0), (0.0, 0.1)]
+    "shapes", [(0.5, 0.01), (0.1, 1e-4), (-2.5, 0.01), (-2.0, 0.01), (3.0, 40.0), (0.0, 0.1)]
 )
 def test_moments_of_geninvgauss_of_any_shapes(shapes):
     """The mean is a ratio of Bessel functions."""
@@ -240,6 +240,50 @@ def test_moments_of_geninvgauss_of_any_shapes(shapes):
         expected = difference(mean, shapes, at, step)
         found = grad(stats.geninvgauss.mean, at)(*shapes)
         np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("shapes", [(-2.0, 0.01), (-1.0, 0.01), (-2.0, 1e-4)])
+def test_every_moment_of_geninvgauss(shapes):
+    """Where SciPy's search for quantiles fails, and where the mass of a moment is far off."""
+    mp = pytest.importorskip("mpmath")
+
+    def central(n, p, b):
+        powers = [mp.besselk(p + k, b) / mp.besselk(p, b) for k in range(n + 1)]
+        return sum(mp.binomial(n, k) * powers[k] * (-powers[1]) ** (n - k) for k in range(n + 1))
+
+    formulas = {
+        "m": lambda *s: mp.besselk(s[0] + 1, s[1]) / mp.besselk(*s),
+        "v": lambda *s: central(2, *s),
+        "s": lambda *s: central(3, *s) / central(2, *s) ** 1.5,
+        "k": lambda *s: central(4, *s) / central(2, *s) ** 2,
+    }
+    jacobian = jacrev(lambda s: np.stack(stats.geninvgauss.stats(*s, moments="mvsk")))
+    found = jacobian(np.array(shapes))
+    with mp.workdps(50):
+        for row, formula in zip(found, formulas.values(), strict=True):
+            for at, slope in enumerate(row):
+                step = mp.mpf(10) ** -15 * abs(shapes[at])
+                ends = [
+                    formula(*(x + sign * step * (i == at) for i, x in enumerate(shapes)))
+                    for sign in (1, -1)
+                ]
+                expected = float((ends[0] - ends[1]) / (2 * step))
+                assert abs(slope - expected) <= 1e-8 * abs(expected) + 1e-9 * abs(row).max()
+
+
+def test_moments_of_one_call_are_of_one_call_of_scipys(monkeypatch):
+    """Of some laws each is an integral, which needs those of lower order."""
+    kind, calls = type(theirs.gamma), []
+    plain = kind.stats
+
+    def counted(self, *args, **kwds):
+        calls.append(kwds["moments"])
+        return plain(self, *args, **kwds)
+
+    monkeypatch.setattr(kind, "stats", counted)
+    grad(lambda a: sum(stats.gamma.stats(a, moments="mvsk")))(2.0)
+    vmap(lambda a: stats.gamma.stats(a, moments="vk"))(np.array([0.6, 0.7]))
+    assert calls == ["mvsk", "vk"]
 
 
 def test_a_moment_that_the_nodes_miss_is_refused():

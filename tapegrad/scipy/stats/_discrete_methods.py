@@ -12,7 +12,15 @@ from tapegrad._core.values import Traced, any_true, innermost
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats._laws import plain
-from tapegrad.scipy.stats._methods import AREAS, INSIDE, MOMENTS, OUTSIDE, Methods, named
+from tapegrad.scipy.stats._methods import (
+    AREAS,
+    INSIDE,
+    MOMENTS,
+    OUTSIDE,
+    Methods,
+    named,
+    shared,
+)
 from tapegrad.scipy.stats._quadrature import column
 from tapegrad.scipy.stats._shared import unknown
 
@@ -132,6 +140,8 @@ class DiscreteMethods(Methods):
             return self.checked(out, ratio - (3 if letter == "k" else 0), parameters)
 
         theirs = value if letter else getattr(self.theirs, method)
+        if letter or method in ("mean", "var"):
+            theirs = shared(self.theirs, letter or method[0], theirs)
         made = named(theirs, self.name, "stats" if letter else method)
         by_formula(
             made,

@@ -180,6 +180,16 @@ def _geninvgauss_logpdf(y: Any, p: Any, b: Any) -> Any:
     return (p - 1) * np.log(y) - b * (y + 1 / y) / 2 - LOG_2 - _log_kv(p, b)
 
 
+def _geninvgauss_points(p: Any, b: Any) -> list[Any]:
+    """The modes of the density times powers of y: of a small b they are far apart."""
+    found = []
+    for order in range(-1, 4):
+        q = p + order
+        root = np.sqrt(q * q + b * b)
+        found.append(np.where(q > 0, q + root, b * b / (root - np.minimum(q, 0))) / b)
+    return found
+
+
 def _gausshyper_logpdf(y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
     def log_density(log_x: Any, log_1_x: Any, x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
         return (a - 1) * log_x + (b - 1) * log_1_x - c * np.log1p(z * x)
@@ -239,12 +249,18 @@ def _vonmises_cdf(theirs: Any) -> Any:
 
 
 def _integrated(
-    name: str, logpdf: Any, count: int, coordinate: Coordinate, known: Any = None
+    name: str,
+    logpdf: Any,
+    count: int,
+    coordinate: Coordinate,
+    known: Any = None,
+    points: Any = None,
 ) -> dict[str, Density]:
     theirs = getattr(scipy.stats, name, None)
     if theirs is None:
         return {}
-    return {name: Density(logpdf, **tails(logpdf, theirs, count, coordinate, known))}
+    formulas = tails(logpdf, theirs, count, coordinate, known)
+    return {name: Density(logpdf, points=points, **formulas)}
 
 
 def _ncx2_by_nc(y: Any, df: Any, nc: Any) -> Any:
@@ -254,7 +270,7 @@ def _ncx2_by_nc(y: Any, df: Any, nc: Any) -> Any:
 LAWS: dict[str, Density] = {
     **_integrated("gausshyper", _gausshyper_logpdf, 4, LOGIT),
     **_integrated("genhyperbolic", _genhyperbolic_logpdf, 3, LINE),
-    **_integrated("geninvgauss", _geninvgauss_logpdf, 2, LOG),
+    **_integrated("geninvgauss", _geninvgauss_logpdf, 2, LOG, points=_geninvgauss_points),
     **_integrated("ncf", _ncf_logpdf, 3, LOG),
     **_integrated("nct", _nct_logpdf, 2, ARCSINH),
     **_integrated("ncx2", _ncx2_logpdf, 2, LOG, {2: _ncx2_by_nc}),

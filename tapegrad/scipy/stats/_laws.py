@@ -31,6 +31,8 @@ class Density:
     even: the density is symmetric about 0, for all shapes
     support: the ends `(*shapes)`, where they depend on the shapes
     kinks: the points `(*shapes)` between which the density is smooth; a tuple, in order
+    points: of a law from a finite end to infinity, plain points `(*shapes)` that divide it for
+        quadrature, in order, in place of quantiles; what is farther off than the last is a tail
     score: partials of `logpdf` by y and by each shape, in place of those of the formula; for speed
     mean, variance, entropy: of the shapes, in place of quadrature (or, of a discrete law, of a
         sum; that has no such entropy)
@@ -45,6 +47,7 @@ class Density:
     even: bool = False
     support: Formula | None = None
     kinks: Formula | None = None
+    points: Formula | None = None
     score: tuple[Formula, ...] = ()
     mean: Formula | None = None
     variance: Formula | None = None

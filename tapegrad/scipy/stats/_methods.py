@@ -7,12 +7,15 @@ answers nan, for parameters outside of their domain, so are the derivatives.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradient, unsupported
+from tapegrad._block import setting
 from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
@@ -53,6 +56,35 @@ def named(function: Callable[..., Any], distribution: str, method: str) -> primi
 def shapes_of(theirs: Any) -> tuple[str, ...]:
     """The names of a distribution's shape parameters."""
     return tuple(theirs.shapes.replace(" ", "").split(",")) if theirs.shapes else ()
+
+
+# The moments that a call of `stats` asks for, and those known of its parameters.
+_TOGETHER: ContextVar[tuple[str, list[Any]] | None] = ContextVar("tapegrad_moments", default=None)
+
+
+def together(letters: str) -> Any:
+    """A block in which the moments of these letters are of one call of SciPy's.
+
+    Of some laws each is an integral, and SciPy computes those of lower order on the way.
+    """
+    return setting(_TOGETHER, (letters, []))
+
+
+def shared(theirs: Any, letter: str, value: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's function for a moment, which takes it from a call for several where there is one."""
+
+    @functools.wraps(value)
+    def moment(*parameters: Any, **options: Any) -> Any:
+        asked = _TOGETHER.get()
+        if asked is None or options:
+            return value(*parameters, **options)
+        letters, known = asked
+        if not known or not all(map(np.array_equal, known[0], parameters)):
+            known[:] = parameters, theirs.stats(*parameters, moments=letters)
+        found = np.array(known[1][letters.index(letter)])
+        return found[()] if letter in "mv" else found
+
+    return moment
 
 
 class Methods:
@@ -114,6 +146,8 @@ class Methods:
 
     def _width(self, *shapes: Any) -> Any:
         """The width of the middle of the distribution."""
+        if self.law.points is not None:
+            return self.law.points(*shapes)[1] - self._support(shapes)[0]
         return self.theirs.ppf(0.75, *shapes) - self.theirs.ppf(0.25, *shapes)
 
     def _end_slope(self, y: Any, *shapes: Any) -> Any:
@@ -450,6 +484,8 @@ class ContinuousMethods(Methods):
         kinks = self.law.kinks
         # Kinks move with the shapes: what the slope jumps by there is in the second derivative.
         inner = self.inner_points(*stopped) if kinks is None else kinks(*shapes)
+        if self.law.points is not None:
+            width = inner[-1] - inner[0]
         if self.law.support is not None:
             middle = inner[len(inner) // 2]
             low, high = (self._but_far(end, middle, width, stopped) for end in (low, high))
@@ -482,6 +518,8 @@ class ContinuousMethods(Methods):
         A finite end of the support may be far off, and move fast with a shape: the nodes that
         follow it have little weight then.
         """
+        if self.law.points is not None:
+            return list(self.law.points(*shapes))
         found = self.__dict__.get("_quantiles")
         if found is None:
 
@@ -536,7 +574,10 @@ class ContinuousMethods(Methods):
                 return self.checked(out, found, parameters, 0.0)
             return self.checked(out, self.entropy(*shapes) + np.log(scale), parameters)
 
-        made = named(getattr(self.theirs, method), self.name, method)
+        value = getattr(self.theirs, method)
+        if method in ("mean", "var"):
+            value = shared(self.theirs, method[0], value)
+        made = named(value, self.name, method)
         by_formula(
             made,
             formula,
@@ -558,7 +599,7 @@ class ContinuousMethods(Methods):
             ratio = self.central(order, *shapes) / spread**order + 0 * (loc + scale)
             return self.checked(out, ratio - (3 if letter == "k" else 0), parameters)
 
-        made = named(value, self.name, "stats")
+        made = named(shared(self.theirs, letter, value), self.name, "stats")
         by_formula(
             made,
             formula,
@@ -617,4 +658,6 @@ __all__ = [
     "Methods",
     "named",
     "shapes_of",
+    "shared",
+    "together",
 ]

@@ -21,7 +21,7 @@ from tapegrad._tree import flatten
 from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, _real_line
 from tapegrad.scipy.stats._discrete_methods import DiscreteMethods
 from tapegrad.scipy.stats._laws import Density
-from tapegrad.scipy.stats._methods import ContinuousMethods, Methods, named
+from tapegrad.scipy.stats._methods import ContinuousMethods, Methods, named, together
 from tapegrad.scipy.stats._shared import OF_DRAWS
 
 if TYPE_CHECKING:
@@ -171,10 +171,11 @@ class Distribution(_Generic):
         letters = kwds.pop("moments", args[parameters] if len(args) > parameters else "mv")
         args = args[:parameters]
         kinds = {"m": "mean", "v": "var", "s": "_skewness", "k": "_kurtosis"}
-        found = tuple(
-            self._rule(kind)(*args, **kwds) for letter, kind in kinds.items() if letter in letters
-        )
-        return found[0] if len(found) == 1 else found
+        asked = [letter for letter in kinds if letter in letters]
+        if len(asked) == 1:
+            return self._rule(kinds[asked[0]])(*args, **kwds)
+        with together("".join(asked)):
+            return tuple(self._rule(kinds[letter])(*args, **kwds) for letter in asked)
 
     @property
     def _is_discrete(self) -> bool:

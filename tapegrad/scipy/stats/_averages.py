@@ -25,8 +25,9 @@ def moment(a: Any, order: Any = 1, center: Any = None) -> Any:
 
 @reduces("a")
 def skew(a: Any, bias: bool = True) -> Any:
-    n = np.shape(a)[-1]
-    found = central(a, 3) / central(a, 2) ** 1.5
+    n = a.shape[-1]
+    second, third = central(a, 2, 3)
+    found = third / second**1.5
     if not bias and n > 2:
         found = found * np.sqrt((n - 1.0) * n) / (n - 2.0)
     return found
@@ -34,8 +35,9 @@ def skew(a: Any, bias: bool = True) -> Any:
 
 @reduces("a")
 def kurtosis(a: Any, fisher: bool = True, bias: bool = True) -> Any:
-    n = np.shape(a)[-1]
-    found = central(a, 4) / central(a, 2) ** 2
+    n = a.shape[-1]
+    second, fourth = central(a, 2, 4)
+    found = fourth / second**2
     if not bias and n > 3:
         found = ((n * n - 1.0) * found - 3.0 * (n - 1) ** 2) / ((n - 2.0) * (n - 3.0)) + 3.0
     return found - 3 if fisher else found
@@ -48,7 +50,7 @@ def variation(a: Any, ddof: int = 0) -> Any:
 
 @reduces("a")
 def sem(a: Any, ddof: int = 1) -> Any:
-    return np.std(a, axis=-1, ddof=ddof) / np.sqrt(np.shape(a)[-1])
+    return np.std(a, axis=-1, ddof=ddof) / np.sqrt(a.shape[-1])
 
 
 @defines
@@ -190,7 +192,7 @@ def _cut(a: Any, low: int, high: int, axis: int) -> Any:
 
 @reduces("a")
 def trim_mean(a: Any, proportiontocut: float) -> Any:
-    n = np.shape(a)[-1]
+    n = a.shape[-1]
     low = int(proportiontocut * n)
     if 2 * low > n:
         raise ValueError("Proportion too big.")

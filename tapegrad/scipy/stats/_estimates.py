@@ -28,23 +28,23 @@ PearsonRResult: Any = type(scipy.stats.pearsonr(*_SAMPLE))
 
 @reduces("data")
 def kstat(data: Any, n: int = 2) -> Any:
-    size = np.shape(data)[-1]
+    size = data.shape[-1]
     if n == 1:
         return np.mean(data, axis=-1)
-    second = central(data, 2)
     if n == 2:
-        return second * size / (size - 1.0)
+        return central(data, 2)[0] * size / (size - 1.0)
     if n == 3:
-        return central(data, 3) * size**2 / ((size - 1.0) * (size - 2.0))
+        return central(data, 3)[0] * size**2 / ((size - 1.0) * (size - 2.0))
     if n == 4:
-        top = (size + 1) * central(data, 4) - 3 * (size - 1.0) * second**2
+        second, fourth = central(data, 2, 4)
+        top = (size + 1) * fourth - 3 * (size - 1.0) * second**2
         return top * size**2 / ((size - 1.0) * (size - 2.0) * (size - 3.0))
     raise ValueError("k-statistics only supported for 1<=n<=4")
 
 
 @reduces("data")
 def kstatvar(data: Any, n: int = 2) -> Any:
-    size, second = np.shape(data)[-1], kstat(data, 2)
+    size, second = data.shape[-1], kstat(data, 2)
     if n == 1:
         return second / size
     if n == 2:
@@ -55,7 +55,7 @@ def kstatvar(data: Any, n: int = 2) -> Any:
 @reduces("a")
 def describe(a: Any, ddof: int, bias: bool) -> Any:
     return DescribeResult(
-        np.shape(a)[-1],
+        a.shape[-1],
         (np.min(a, axis=-1), np.max(a, axis=-1)),
         np.mean(a, axis=-1),
         np.var(a, axis=-1, ddof=ddof),
@@ -83,7 +83,7 @@ def boxcox_llf(lmb: Any, data: Any) -> Any:
     ends = np.max(logs, axis=-1), np.min(logs, axis=-1)
     end = stop_gradient(np.where(stop_gradient(lmb) > 0, *ends))
     spread = np.log(np.var(sp.boxcox(data / np.exp(end)[..., np.newaxis], lmb), axis=-1))
-    n = np.shape(data)[-1]
+    n = data.shape[-1]
     return (lmb - 1) * np.sum(logs, axis=-1) - n / 2 * (spread + 2 * lmb * end)
 
 
@@ -105,7 +105,7 @@ def yeojohnson(x: Any, lmbda: Any = None, **options: Any) -> Any:
 def yeojohnson_llf(lmb: Any, data: Any) -> Any:
     spread = np.log(np.var(_yeo_johnson(data, lmb), axis=-1))
     signed = np.sum(np.sign(data) * np.log1p(abs(data)), axis=-1)
-    return (lmb - 1) * signed - np.shape(data)[-1] / 2 * spread
+    return (lmb - 1) * signed - data.shape[-1] / 2 * spread
 
 
 class Correlation(PearsonRResult):
@@ -179,7 +179,7 @@ def pearsonr(
 
 @reduces("x", "y")
 def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Any:
-    n, middle = np.shape(x)[-1], np.mean(x, axis=-1)
+    n, middle = x.shape[-1], np.mean(x, axis=-1)
     away, off = x - middle[..., np.newaxis], y - np.mean(y, axis=-1, keepdims=True)
     along, above = _direction(x, -1), _direction(y, -1)
     r = _coefficient(along, above, -1)

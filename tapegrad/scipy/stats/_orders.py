@@ -78,7 +78,7 @@ ModeResult: Any = type(scipy.stats.mode([0.0]))  # public as a result alone
 def mode(a: Any) -> Any:
     """The mode moves with one of the equal elements."""
     a = np.sort(a, axis=-1)
-    at, index = stop_gradient(a), np.arange(np.shape(a)[-1])
+    at, index = stop_gradient(a), np.arange(a.shape[-1])
     begins = (at[..., 1:] != at[..., :-1]) & (at[..., :-1] == at[..., :-1])
     begins = np.concatenate([np.ones_like(at[..., :1], dtype=bool), begins], axis=-1)
     run = index - np.maximum.accumulate(np.where(begins, index, 0), axis=-1)

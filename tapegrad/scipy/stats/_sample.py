@@ -67,14 +67,14 @@ def reduces(*samples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
             require_propagation(options.pop("nan_policy", "propagate"))
             names = [name for name in samples if options[name] is not None]
             arrays = [array_of(options[name]) for name in names]
-            arrays = [x if np.ndim(x) else np.reshape(x, (1,)) for x in arrays]
-            count = max(map(np.ndim, arrays))
+            arrays = [x if x.ndim else np.reshape(x, (1,)) for x in arrays]
+            count = max(x.ndim for x in arrays)
             axes = normalize_axis_tuple(tuple(range(count)) if axis is None else axis, count)
             if axis is None:
                 arrays = [np.ravel(x) for x in arrays]
             if len(arrays) > 1:
-                shape = np.broadcast_shapes(*map(np.shape, arrays))
-                arrays = [x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in arrays]
+                shape = np.broadcast_shapes(*[x.shape for x in arrays])
+                arrays = [x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays]
             if axis is not None:
                 arrays = [_last(x, axes) for x in arrays]
             out = definition(**options | dict(zip(names, arrays, strict=True)))
@@ -100,11 +100,10 @@ def _with_axes(out: Any, axes: tuple[int, ...]) -> Any:
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:
     """An array with some of its axes as one, the last."""
-    if axes == (np.ndim(x) - 1,):
+    if axes == (x.ndim - 1,):
         return x
     x = np.moveaxis(x, axes, range(-len(axes), 0))
-    shape = np.shape(x)
-    return np.reshape(x, (*shape[: -len(axes)], math.prod(shape[-len(axes) :])))
+    return np.reshape(x, (*x.shape[: -len(axes)], math.prod(x.shape[-len(axes) :])))
 
 
 def require_propagation(nan_policy: str) -> None:
@@ -117,7 +116,7 @@ def require_propagation(nan_policy: str) -> None:
 
 def array_of(x: Any) -> Any:
     x = lift(x)
-    return np.asarray(x) if isinstance(x, (list, tuple, int, float)) else x
+    return x if hasattr(x, "ndim") else np.asarray(x)
 
 
 def given(x: Any, axis: int | None, nan_policy: str = "propagate") -> tuple[Any, int]:
@@ -127,9 +126,10 @@ def given(x: Any, axis: int | None, nan_policy: str = "propagate") -> tuple[Any,
     return (np.ravel(x), 0) if axis is None else (x, axis)
 
 
-def central(x: Any, order: int) -> Any:
-    """The central moment along the last axis."""
-    return np.mean((x - np.mean(x, axis=-1, keepdims=True)) ** order, axis=-1)
+def central(x: Any, *orders: int) -> list[Any]:
+    """Central moments along the last axis."""
+    away = x - np.mean(x, axis=-1, keepdims=True)
+    return [np.mean(away**order, axis=-1) for order in orders]
 
 
 # Functions of ranks and counts, which stay as they are where a value moves a little.

@@ -144,7 +144,12 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
         indices = indices % max(size, 1)
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
-    return getitem(a, (*(slice(None),) * axis, indices) if axis else indices)
+    found = getitem(a, (*(slice(None),) * axis, indices) if axis else indices)
+    return found if _is_in_c_order(untraced(a)) else np.copy(found, "C")  # as np.take's is
+
+
+def _is_in_c_order(value: Value) -> bool:
+    return type(value) is not np.ndarray or value.ndim < 2 or value.flags.c_contiguous
 
 
 def along(arr: Value, indices: Index, axis: int | None) -> Index:

@@ -20,6 +20,7 @@ from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, is_ndarray, untraced
 from tapegrad._numpy_versions import COND_IS_REAL
+from tapegrad.rules.kinks import largest_size
 from tapegrad.rules.matrices import (
     adjoint,
     column,
@@ -379,6 +380,10 @@ def _cond(x: Value, p: Any = None) -> Value:
     given = x = shaped(x)
     value = COND.apply_bound([untraced(x)], {"p": p})
     infinite, undefined = np.isinf(value), np.isnan(value)
+    scale = _scale(x)
+    if scale is not None:  # which it does not depend on
+        x = x / scale
+        infinite = infinite & np.isinf(COND.apply_bound([untraced(x)], {"p": p}))
     if any_true(infinite | undefined):
         # Infinite condition numbers have no derivative, but the rest of the stack does. Solvers
         # find no vectors of a matrix with NaN.
@@ -390,11 +395,23 @@ def _cond(x: Value, p: Any = None) -> Value:
         axes = (-2, -1)
         found = np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
     found = np.where(infinite, value, found) if any_true(infinite) else found
+    if scale is not None:  # to NumPy's value, where its norms overflow too
+        found = found + np.where(infinite | undefined, 0, value - untraced(found))
     if any_true(undefined):  # and so is the derivative, by every element
         with errstate(invalid="ignore"):
             total = np.sum(np.real(given), axis=(-2, -1)) * np.where(undefined, np.nan, 1)
         found = np.where(undefined, total, found)
     return found if COND_IS_REAL else found.astype(value.dtype, copy=False)
+
+
+def _scale(x: Value) -> Value | None:
+    """Powers of two near the sizes of matrices whose powers leave the range; None without any."""
+    sizes = largest_size(x, (-2, -1)) * 1.0
+    bound = np.finfo(sizes.dtype).max ** 0.125
+    extreme = ((sizes > bound) | (sizes < 1 / bound)) & (sizes > 0) & (sizes < np.inf)
+    if not any_true(extreme):
+        return None
+    return np.exp2(np.where(extreme, np.floor(np.log2(np.where(extreme, sizes, 1))), 0))
 
 
 composite(np.linalg.cond, _cond)

@@ -137,7 +137,10 @@ def _inner(shape: Sequence[int], pad_width: list[tuple[int, int]]) -> tuple[slic
 def _pad_examples(
     array: Value, pad_width: list[tuple[int, int]], constant_values: Value = 0
 ) -> Value:
-    values = [(0, 0), *_pairs(constant_values, array.ndim - 1)]
+    constants = np.asarray(constant_values)
+    if constants.ndim < 2 and constants.dtype.kind == "c":  # without an imaginary part, as NumPy's
+        constants = constants.astype(array.dtype)
+    values = [(0, 0), *_pairs(constants, array.ndim - 1)]
     return np.pad(array, [(0, 0), *pad_width], constant_values=values)
 
 

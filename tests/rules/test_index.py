@@ -312,3 +312,18 @@ def test_positions_of_each_example_become_one_number():
 def test_a_branch_of_where_that_is_none(branches):
     with pytest.raises(TypeError, match="expected two branches of numbers, got None for one"):
         grad(lambda x: np.sum(np.where(x > 0, *(x if b else b for b in branches))))(X)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda a: np.take(a, [1, 0], axis=1),
+        lambda a: np.take(a, 1, axis=0, mode="clip"),
+        lambda a: a.take([0, 1], axis=2),
+        lambda a: np.compress([True, False, True], a, axis=1),
+    ],
+)
+def test_what_is_taken_lies_in_c_order(take):
+    a = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
+    out, out_dot = jvp(take, (a,), (a,))
+    assert out.strides == out_dot.strides == take(a).strides

@@ -372,3 +372,25 @@ def test_the_third_order_of_det_at_a_singular_matrix(rank):
     points = np.arange(-2.0, 3.0)  # det is a polynomial of degree 4 in t
     values = [np.linalg.det(a + t * b) for t in points]
     np.testing.assert_allclose(found, 6 * np.polyfit(points, values, 4)[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, np.inf, "fro", "nuc"])
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e150])
+def test_a_condition_number_does_not_depend_on_the_scale(p, scale):
+    """Not even where NumPy's norms overflow, or powers of the inverse underflow."""
+    x = np.array([[2.0, 1.0], [0.5, 3.0]])
+    along = np.array([[0.3, -1.0], [0.7, 0.2]])
+
+    def curve(x, dot):
+        return tapegrad.jvp(lambda x: tapegrad.jvp(cond, (x,), (dot,))[1], (x,), (dot,))
+
+    def cond(x):
+        return np.linalg.cond(x, p)
+
+    for made in (x, x * (1 + 0.3j)):
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(tapegrad.vjp(cond, made * scale)[0], cond(made * scale))
+            found, expected = curve(made * scale, along * scale), curve(made, along)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            pair = tapegrad.vmap(tapegrad.grad(cond))(np.stack([made, made * scale]))
+        np.testing.assert_allclose(pair[1] * scale, pair[0], rtol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad, vjp
+from tapegrad import grad, vjp, vmap
 from tapegrad._core import fast
 from tapegrad._numpy_versions import PADS_BY_AXIS
 from tapegrad.testing import check_rule
@@ -149,3 +149,11 @@ def test_bad_calls_are_numpys_errors(call):
         call(X)
     with pytest.raises(expected.type):
         grad(lambda x: np.sum(call(x)))(X)
+
+
+def test_a_complex_pad_of_real_examples_loses_its_imaginary_part():
+    with pytest.warns(np.exceptions.ComplexWarning):
+        expected = np.pad(X[0], 1, constant_values=2 + 1j)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        found = vmap(lambda x: np.pad(x, 1, constant_values=2 + 1j))(X)
+    np.testing.assert_array_equal(found[0], expected)

@@ -255,9 +255,12 @@ class _Rewriter:
         return name in self.own or self._is_local(name)
 
     def _is_local(self, name: str) -> bool:
+        return name in self._find_locals()
+
+    def _find_locals(self) -> frozenset[str]:
         if self.local is None:
             self.local = _bound_in(*self.outermost)
-        return name in self.local
+        return self.local
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.visit_parts(node)
@@ -275,6 +278,8 @@ class _Rewriter:
     # -- functions -------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: Any) -> Any:
+        if self.depth:
+            self._find_locals()  # while the functions inside have their bodies
         body, node.body = node.body, []
         self.visit_parts(node)  # what is computed where the function is made
         node.body = self._two_bodies(node, body, _joined)

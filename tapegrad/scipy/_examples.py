@@ -151,7 +151,7 @@ class _OfExamples(CustomCall):
 
 def is_number(leaf: Any) -> bool:
     """Whether a part of a result is an array or a number."""
-    return hasattr(leaf, "dtype") or isinstance(leaf, (bool, int, float, complex))
+    return hasattr(leaf, "__array__") or isinstance(leaf, (bool, int, float, complex))
 
 
 __all__ = ["is_number", "of_examples"]

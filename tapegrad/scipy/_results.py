@@ -84,9 +84,10 @@ def _reduced(self: Any, theirs: Any, protocol: Any) -> Any:
     """An object as one of SciPy's; in a trace, where `copy` alone asks, as it is."""
     if innermost(flatten(self)[0]) is not None:
         return theirs.__reduce_ex__(self, protocol)
-    base = next(kind for kind in (tuple, dict, object) if issubclass(theirs, kind))
+    base: Any = next(kind for kind in (tuple, dict, object) if issubclass(theirs, kind))
     items = None if base is object else base(self)
-    return copyreg._reconstructor, (theirs, base, items), vars(self)  # type: ignore[attr-defined]
+    rebuild: Any = vars(copyreg)["_reconstructor"]  # object.__reduce_ex__'s own of protocol 1
+    return rebuild, (theirs, base, items), vars(self)
 
 
 # --- Results that are no tuples, as containers ---------------------------------------------------

@@ -118,6 +118,20 @@ def test_functions_kept_in_objects_are_ours(adopted):
     np.testing.assert_allclose(tapegrad.grad(model)(2.0), -0.25)
 
 
+def test_a_name_that_a_function_inside_of_another_imports(adopted):
+    """Where the module's is never bound, outside of transforms it was a NameError."""
+    module = adopted(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    import numpy as np\n"
+        "def outer(x):\n"
+        "    def inner(y):\n"
+        "        import numpy as np\n"
+        "        return np.exp(y)\n"
+        "    return inner(x)\n"
+    )
+    np.testing.assert_allclose([module.outer(1.0), tapegrad.grad(module.outer)(1.0)], np.e)
+
+
 def test_names_bound_in_several_ways(adopted):
     module = adopted(
         "import math\n"

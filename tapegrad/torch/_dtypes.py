@@ -186,6 +186,18 @@ def word_of(given: np.dtype[Any]) -> str:
     return WORDS[of_numpy(given).name]
 
 
+REAL = "fuibV"  # the kinds of dtypes without the complex ones
+
+
+def require_kind(given: np.dtype[Any], kernel: str, kinds: str = "fV") -> None:
+    """NotImplementedError, in PyTorch's words, for a dtype of another kind than these.
+
+    kernel: PyTorch's name of what it has for these alone. kinds: NumPy's letters; V is bfloat16.
+    """
+    if given.kind not in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(given)}'")
+
+
 def type_word(given: np.dtype[Any]) -> str:
     """`torch.FloatTensor` for float32, `CPUBoolType` for a dtype that has no such class."""
     word = word_of(given)

@@ -17,7 +17,7 @@ THEIRS = {space: set(names) for space, *names in map(str.split, LINES)}
 # module, but neither in its `__all__` nor in its reference.
 MORE = {
     "torch": """amp autograd backends cuda distributions fft func functional linalg nn optim
-        profiler random return_types serialization special testing types utils version torch
+        profiler random return_types serialization signal special testing types utils version torch
         TorchVersion install uninstall""",
     "torch.cuda": "OutOfMemoryError",
     "torch.autograd": """forward_ad function functional graph profiler
@@ -26,7 +26,7 @@ MORE = {
     "torch.autograd.graph": "make_dot tape",
     "torch.distributions": "constraint_registry constraints kl transforms",
     "torch.fft": "hfft2 hfftn ihfft2 ihfftn",
-    "torch.nn": "functional init modules parallel parameter utils",
+    "torch.nn": "functional grad init modules parallel parameter utils",
     "torch.nn.utils": "prune",
     "torch.profiler": "KinetoStepTracker",
     "torch.random": "Generator default_generator",
@@ -38,6 +38,7 @@ UNLISTED = {
     "torch.autograd": {"variable"},
     "torch.fft": {"Tensor"},
     "torch.nn": {"SyncBatchNorm"},
+    "torch.testing": {"assert_allclose"},  # deprecated
     "torch.utils.data": {"DistributedSampler"},
     "torch.nn.utils": set(
         "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights".split()

@@ -69,11 +69,11 @@ def _shape(x: Value, ways: Ways) -> tuple[int, ...]:
 # --- Maxima -------------------------------------------------------------------------------------
 
 
-def _pull_peaks(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent:
+def _pull_peaks(g: Cotangent, _out: Value, x: Value, ways: Ways) -> Cotangent:
     return placed(winners(x, ways=ways), g, ways=ways)
 
 
-def _push_peaks(dots: Tangent, out: Value, x: Value, ways: Ways) -> Tangent:
+def _push_peaks(dots: Tangent, _out: Value, x: Value, ways: Ways) -> Tangent:
     return picked(winners(x, ways=ways), dots[0], ways=ways)
 
 

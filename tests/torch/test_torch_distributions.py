@@ -13,7 +13,7 @@ from scipy import stats
 
 import tapegrad.torch as torch
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.torch._rules.gamma_draws import slope_of_draws
+from tapegrad.torch._rules.gamma import slope_of_draws
 
 RNG = np.random.default_rng(1)
 R = RNG.normal(size=3)

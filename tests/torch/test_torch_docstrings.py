@@ -14,7 +14,7 @@ import re
 import pytest
 
 import tapegrad.torch as torch
-from tapegrad.torch._docstrings.dimensions import WORDS
+from tapegrad.torch._docstrings.parameters import WORDS
 from tapegrad.torch._docstrings.sections import completed, of_member, of_object
 from tapegrad.torch._ops.declare import OPERATIONS
 

@@ -12,7 +12,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import General
 from tapegrad.torch._ops import learning
 from tapegrad.torch._rules import blockwise, generated, pairs
-from tapegrad.torch._rules.fused import Fused
+from tapegrad.torch._rules.declare import Fused
 from tapegrad.torch.nn import functional
 
 UNITS = {

@@ -37,6 +37,9 @@ distributions.one_hot_categorical: OneHotCategorical OneHotCategoricalStraightTh
 distributions.relaxed_categorical: RelaxedOneHotCategorical
 distributions.utils: broadcast_all lazy_property
 optim.adam: Adam
+optim.adamw: AdamW
+optim.sparse_adam: SparseAdam
+distributions.exp_family: ExponentialFamily
 nn.modules.batchnorm: _BatchNorm
 """
 

@@ -16,7 +16,7 @@ from module_programs import error_of
 from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import incomplete_gamma
+from tapegrad.torch._rules import gamma
 from tapegrad.torch.autograd import graph
 
 # --- backward and grad mode ----------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_incomplete_gamma_functions() -> None:
     np.testing.assert_allclose(upper[1].tolist(), np.exp(-ARGUMENTS), rtol=1e-12)  # a = 1
     np.testing.assert_allclose(upper[2].tolist(), (1 + ARGUMENTS) * np.exp(-ARGUMENTS), rtol=1e-12)
     with np.errstate(all="raise"):
-        low, high = incomplete_gamma.both(A, ARGUMENTS)  # with NumPy alone
+        low, high = gamma.both(A, ARGUMENTS)  # with NumPy alone
     np.testing.assert_allclose(low, lower.tolist(), rtol=1e-11)
     np.testing.assert_allclose(high, upper.tolist(), rtol=1e-11)
     y = torch.from_numpy(ARGUMENTS[:4].copy()).requires_grad_()
@@ -354,7 +354,7 @@ def test_incomplete_gamma_functions_by_the_shape() -> None:
 def test_incomplete_gamma_functions_by_the_shape_without_scipy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(incomplete_gamma, "scipy_function", lambda _name: None)
+    monkeypatch.setattr(gamma, "scipy_function", lambda _name: None)
     a = torch.from_numpy(A.copy()).requires_grad_()
     with pytest.raises(NotImplementedError, match="'igamma: input' is not implemented without"):
         torch.igamma(a, torch.from_numpy(ARGUMENTS)).sum().backward()
@@ -365,7 +365,7 @@ def test_incomplete_gamma_functions_at_borders() -> None:
     a = np.array([0.0, 2.0, 2.0, inf, -1.0, 2.0, 0.0, inf])
     x = np.array([1.0, 0.0, inf, 3.0, 1.0, -1.0, 0.0, inf])
     expected = [1.0, 0.0, 1.0, 0.0, nan, nan, nan, nan]
-    low, high = incomplete_gamma.both(a, x)
+    low, high = gamma.both(a, x)
     np.testing.assert_array_equal(low, expected)
     np.testing.assert_array_equal(high, 1 - np.asarray(expected))
     found = torch.igamma(torch.from_numpy(a), torch.from_numpy(x)).tolist()

@@ -32,6 +32,8 @@ def _of(*path: str) -> Callable[[str], Any]:
 
 
 _SECTIONS = read(TABLE)
+# Namespaces, and where PyTorch's files of them are: these have what the namespace has.
+_FILES = {"distributions": "distributions.", "nn": "nn.modules.", "optim": "optim."}
 FINDER = Finder(
     _SECTIONS,
     _tools,
@@ -41,8 +43,12 @@ FINDER = Finder(
         "_C._VariableFunctions": _of(),
         "_C._nn": _of("nn", "functional"),
         "ops": Operator,
-        **{name: _of("distributions") for name in _SECTIONS if name.startswith("distributions.")},
-        **{name: _of("nn") for name in _SECTIONS if name.startswith("nn.modules.")},
+        **{
+            name: _of(home)
+            for home, files in _FILES.items()
+            for name in _SECTIONS
+            if name.startswith(files)
+        },
         **{name: _of(*other.split(".")) for name, other in SAME.items()},
     },
     refused(),

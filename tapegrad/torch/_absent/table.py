@@ -882,6 +882,12 @@ refused multiply the weights of the layer by those of the batch norm | fuse_conv
 [autograd.profiler_legacy] the profiler, under its old name.
 from .autograd.profiler | profile
 from .autograd.profiler_util | EventList FunctionEvent
+[optim.*] names that PyTorch has in this file.
+adamax from .optim | Adamax
+adamw from .optim | AdamW
+nadam from .optim | NAdam
+radam from .optim | RAdam
+sparse_adam from .optim | SparseAdam
 [distributions.*] names that PyTorch has in this file.
 bernoulli from .distributions | Bernoulli
 beta from .distributions | Beta
@@ -891,6 +897,7 @@ cauchy from .distributions | Cauchy
 chi2 from .distributions | Chi2
 continuous_bernoulli from .distributions | ContinuousBernoulli
 dirichlet from .distributions | Dirichlet
+exp_family from .distributions | ExponentialFamily
 exponential from .distributions | Exponential
 fishersnedecor from .distributions | FisherSnedecor
 gamma from .distributions | Gamma

@@ -25,8 +25,15 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tapegrad.torch._docstrings.dimensions import entry_text, filled
-from tapegrad.torch._docstrings.parameters import described, ending, kind_of, shared, shared_result
+from tapegrad.torch._docstrings.parameters import (
+    described,
+    ending,
+    entry_text,
+    filled,
+    kind_of,
+    shared,
+    shared_result,
+)
 
 _IN_PLACE = """\
 `{word}`, written into this tensor's own memory.

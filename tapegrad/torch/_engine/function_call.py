@@ -25,10 +25,10 @@ from tapegrad._core.values import innermost, is_mapped, is_plain_array
 from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.dual import PLAIN, is_above, is_dual
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import FunctionNode, Node, is_on_graph, new, reachable, title
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.tracing import PLAIN, is_above, is_dual
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._tensor.gradients import as_gradient, conjugated
 from tapegrad.torch._tensor.tensor import (

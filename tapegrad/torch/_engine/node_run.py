@@ -18,7 +18,6 @@ from tapegrad._core.replay import SparseBars, replay_backward
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact, is_plain_array
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import (
     FREED,
     AccumulateGrad,
@@ -30,6 +29,7 @@ from tapegrad.torch._graph.node import (
     kept_values,
 )
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._graph.versions import (
     LATEST,
     WRITTEN,

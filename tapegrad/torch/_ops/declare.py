@@ -33,9 +33,9 @@ from tapegrad.torch._dims import clash_of
 from tapegrad.torch._docstrings.sections import completed, in_place
 from tapegrad.torch._dtypes import BRAINS, can_store, word_of
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.dual import is_above, is_dual, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.tracing import is_above, is_dual, tangent_of
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._rules.bfloat16 import concerns, in_single

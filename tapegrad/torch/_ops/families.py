@@ -10,7 +10,7 @@ import sys
 from types import FunctionType
 
 from tapegrad.torch._ops import foreach
-from tapegrad.torch._ops.create import creation, random, random_fill, ranges, window_functions
+from tapegrad.torch._ops.create import creation, fill, random, ranges, window_functions
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._ops.elementwise import (
     activations,
@@ -44,17 +44,16 @@ from tapegrad.torch._ops.reduce import (
     sorting,
     statistics,
     sums,
-    weight_norms,
 )
 from tapegrad.torch._ops.shape import copies, grids, joining, reshape, slices
 
 MODULES = (
-    *(creation, random, random_fill, ranges, window_functions),
+    *(creation, random, fill, ranges, window_functions),
     *(activations, arithmetic, comparison, functions, special_functions),
     *(getitem, masks, scatter, select),
     *(affine, contractions, householder, low_rank, old_factors, products, spectrograms),
     *(conversion, memory, numpy_protocols, predicates, printing, subclasses),
-    *(cumulative, extrema, histograms, sorting, statistics, sums, weight_norms),
+    *(cumulative, extrema, histograms, sorting, statistics, sums),
     foreach,
     *(copies, grids, joining, reshape, slices),
 )

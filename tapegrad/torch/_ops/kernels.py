@@ -1,7 +1,7 @@
 """The kernels of a planned call: its function, and how its replay computes the cotangents.
 
 The core has such kernels for many rules (`_core/fast/call_plans.py`), and rules of several steps
-for their own calls (`_rules.fused`); for the others they are made here.
+for their own calls (`_rules.declare`); for the others they are made here.
 
 Knows rules and specs. Must not know tensors, nor the steps of a call (`making`).
 """
@@ -30,8 +30,7 @@ from tapegrad._core.scatter import scatter
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
 from tapegrad.rules.index import WHERE
-from tapegrad.torch._rules.declare import Declared
-from tapegrad.torch._rules.fused import Fused
+from tapegrad.torch._rules.declare import Declared, Fused
 from tapegrad.torch._tensor.tensor import ndarray
 
 Call = Callable[..., Any]

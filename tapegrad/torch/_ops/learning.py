@@ -25,7 +25,7 @@ from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
 from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, made_by, maker_of
-from tapegrad.torch._rules.fused import Kept
+from tapegrad.torch._rules.declare import Kept
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask

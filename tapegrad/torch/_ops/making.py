@@ -25,7 +25,7 @@ from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.kernels import Call, function_of, kernels_of
-from tapegrad.torch._rules.fused import Instead
+from tapegrad.torch._rules.declare import Instead
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
 # The maker of a call: of the tensor among its arguments and its array, of two and both arrays, or

@@ -14,7 +14,7 @@ from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Wanted
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.fused import Fused
+from tapegrad.torch._rules.declare import Fused
 from tapegrad.torch._types import Number
 
 

@@ -30,9 +30,8 @@ from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Want
 from tapegrad._core.values import Traced, innermost, is_mapped, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import is_on_graph
-from tapegrad.torch._rules.fused import Fused, Instead, Kept
-from tapegrad.torch._rules.losses import log_probabilities, picked_losses
-from tapegrad.torch._rules.reducing import reduced, total_of
+from tapegrad.torch._rules.declare import Fused, Instead, Kept
+from tapegrad.torch._rules.losses import log_probabilities, picked_losses, reduced, total_of
 
 
 def _class_losses(

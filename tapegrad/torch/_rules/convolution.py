@@ -18,9 +18,9 @@ import numpy as np
 from tapegrad._core.forms import General, Linear, Multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value, Wanted
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.columns import folded, unfolded
 from tapegrad.torch._rules.correlation import correlate, correlate_input, correlate_weight
 from tapegrad.torch._rules.declare import Declared, ruled
+from tapegrad.torch._rules.im2col import folded, unfolded
 from tapegrad.torch._rules.kernels import Kernel, Sizes
 
 

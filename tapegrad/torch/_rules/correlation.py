@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._rules.columns import add_windows
-from tapegrad.torch._rules.im2col import Im2col, Part, parts_of
+from tapegrad.torch._rules.im2col import Im2col, Part, add_windows, parts_of
 from tapegrad.torch._rules.kernels import Kernel, Phase, Sizes
 
 # OpenBLAS has kernels for products of at most so many multiplications, which do not copy what

@@ -25,7 +25,7 @@ from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Want
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.blockwise import scaled_sums, sums_of_products_over, sums_over
-from tapegrad.torch._rules.fused import Fused, Kept
+from tapegrad.torch._rules.declare import Fused, Kept
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.symbols import is_own, summed
 

@@ -19,8 +19,7 @@ from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value, Wanted
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
-from tapegrad.torch._rules.fused import Fused, Kept
+from tapegrad.torch._rules.declare import Declared, Fused, Kept
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.recurrent import CELLS, Values
 from tapegrad.torch._rules.symbols import is_own

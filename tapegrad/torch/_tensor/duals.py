@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._graph.dual import cell_of, is_dual, tangent_of
 from tapegrad.torch._graph.node import GRAPH, is_on_graph
+from tapegrad.torch._graph.tracing import cell_of, is_dual, tangent_of
 from tapegrad.torch._graph.versions import known_version, share_version
 from tapegrad.torch._tensor.tensor import (
     Tensor,

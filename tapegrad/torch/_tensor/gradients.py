@@ -16,8 +16,8 @@ import numpy as np
 from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.torch._dtypes import type_word
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph, node_class
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._tensor.overlaps import is_dense
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value, settled
 

@@ -24,7 +24,6 @@ from tapegrad._core.values import Traced, is_mapped, is_plain_number, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.dual import PLAIN, cell_of, is_above, is_dual, tangent_of
 from tapegrad.torch._graph.error_node import Error, error_node
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._graph.node import (
@@ -38,10 +37,23 @@ from tapegrad.torch._graph.node import (
 )
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.sharing import Memory, share_always
-from tapegrad.torch._graph.tracing import is_differentiated, unlogged
-from tapegrad.torch._graph.versions import Version, known_version, share_version, uncounted
+from tapegrad.torch._graph.tracing import (
+    PLAIN,
+    cell_of,
+    is_above,
+    is_differentiated,
+    is_dual,
+    tangent_of,
+    unlogged,
+)
+from tapegrad.torch._graph.versions import (
+    Version,
+    known_version,
+    made_view_text,
+    share_version,
+    uncounted,
+)
 from tapegrad.torch._tensor.meta import META, MetaArray
-from tapegrad.torch._tensor.view_messages import made_view_text
 
 LEAF: Any = object()  # the node of a leaf that requires grad
 ndarray = np.ndarray

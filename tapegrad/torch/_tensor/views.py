@@ -14,8 +14,8 @@ from tapegrad._arrays.composed_index import composed
 from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, Traced, is_basic
 from tapegrad.torch._graph import modes as _modes
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.sharing import is_computed
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 

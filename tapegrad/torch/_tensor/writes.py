@@ -35,7 +35,6 @@ from tapegrad._errors import BatchingError
 from tapegrad.torch._dims import clash_of, misfit_text
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.error_node import error_node
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import (
@@ -48,8 +47,8 @@ from tapegrad.torch._graph.node import (
 )
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.sharing import REPEATED, is_computed, put_along, require_known
-from tapegrad.torch._graph.tracing import is_differentiated
-from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._graph.tracing import is_differentiated, is_dual
+from tapegrad.torch._graph.versions import count_write, made_view_text, owner_of
 from tapegrad.torch._rules.bfloat16 import converted
 from tapegrad.torch._tensor.duals import apart, store
 from tapegrad.torch._tensor.meta import is_meta
@@ -64,7 +63,6 @@ from tapegrad.torch._tensor.tensor import (
     require_floating,
     retain_at,
 )
-from tapegrad.torch._tensor.view_messages import made_view_text
 from tapegrad.torch._tensor.views import Steps
 
 COPY_SLICES = node_class("CopySlices")

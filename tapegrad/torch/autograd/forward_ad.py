@@ -13,9 +13,9 @@ import numpy as np
 
 from tapegrad._block import contextmanager, undoing
 from tapegrad._core.types import Slot, Tangent
-from tapegrad.torch._graph.dual import Below, cell_of, is_dual
 from tapegrad.torch._graph.modes import is_grad_enabled
 from tapegrad.torch._graph.node import array_on_graph, node_class
+from tapegrad.torch._graph.tracing import Below, cell_of, is_dual
 from tapegrad.torch._graph.versions import owner_of, share_version
 from tapegrad.torch._tensor.duals import UnpackedDualTensor, unpack_dual
 from tapegrad.torch._tensor.tensor import (

@@ -57,8 +57,7 @@ from tapegrad.torch.distributions._relaxed import (
 from tapegrad.torch.distributions._vectors import MultivariateNormal
 from tapegrad.torch.distributions._wrapped import Independent, LogNormal, TransformedDistribution
 from tapegrad.torch.distributions.constraint_registry import biject_to, transform_to
-from tapegrad.torch.distributions.distribution import Distribution
-from tapegrad.torch.distributions.exp_family import ExponentialFamily
+from tapegrad.torch.distributions.distribution import Distribution, ExponentialFamily
 from tapegrad.torch.distributions.kl import kl_divergence, register_kl
 from tapegrad.torch.distributions.transforms import (
     AbsTransform,

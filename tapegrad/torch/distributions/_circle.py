@@ -18,8 +18,12 @@ from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import _ByProbability, _clamped
 from tapegrad.torch.distributions._location import uniform
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
-from tapegrad.torch.distributions.exp_family import ExponentialFamily
+from tapegrad.torch.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    broadcast,
+    constrained,
+)
 from tapegrad.torch.nn.loss.probabilities import binary_cross_entropy_with_logits
 
 Shape = Sequence[int]

@@ -1,6 +1,6 @@
 """The gamma distribution and those made of it: Chi2, Beta, Dirichlet, StudentT.
 
-Knows that draws are differentiable by the concentration (`_rules.gamma_draws`). Must not know
+Knows that draws are differentiable by the concentration (`_rules.gamma`). Must not know
 other families.
 """
 
@@ -17,12 +17,16 @@ from tapegrad._core.values import shown_value
 from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.families import OPERATIONS
-from tapegrad.torch._rules.gamma_draws import drawn
+from tapegrad.torch._rules.gamma import drawn
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
-from tapegrad.torch.distributions.exp_family import ExponentialFamily
+from tapegrad.torch.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    broadcast,
+    constrained,
+)
 
 Shape = Sequence[int]
 

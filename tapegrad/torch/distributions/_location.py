@@ -13,8 +13,12 @@ from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
-from tapegrad.torch.distributions.exp_family import ExponentialFamily
+from tapegrad.torch.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    broadcast,
+    constrained,
+)
 
 Shape = Sequence[int]
 _rand, _randn = OPERATIONS["rand"], OPERATIONS["randn"]

@@ -19,8 +19,12 @@ from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._gammas import Beta, Chi2
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions._vectors import _ByMatrix, _factor
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
-from tapegrad.torch.distributions.exp_family import ExponentialFamily
+from tapegrad.torch.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    broadcast,
+    constrained,
+)
 
 Shape = Sequence[int]
 _arange, _where = OPERATIONS["arange"], OPERATIONS["where"]

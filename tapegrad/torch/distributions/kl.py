@@ -33,8 +33,7 @@ from tapegrad.torch.distributions._location import (
 )
 from tapegrad.torch.distributions._vectors import MultivariateNormal
 from tapegrad.torch.distributions._wrapped import Independent, TransformedDistribution
-from tapegrad.torch.distributions.distribution import Distribution
-from tapegrad.torch.distributions.exp_family import ExponentialFamily
+from tapegrad.torch.distributions.distribution import Distribution, ExponentialFamily
 
 Formula = Callable[[Any, Any], Any]
 _FORMULAS: dict[tuple[type, type], Formula] = {}

@@ -20,13 +20,13 @@ from tapegrad._transforms.chunks import ChunkSize
 from tapegrad._transforms.room import written
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, tree_map, unflatten
-from tapegrad.torch._graph.dual import tangent_of
+from tapegrad.torch._graph.tracing import tangent_of
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_of
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, forward, gradients, of_arrays, reverse, tensors
+from tapegrad.torch.func._checks import outline
 from tapegrad.torch.func._module import functional_call, stack_module_state
-from tapegrad.torch.func._structures import outline
 from tapegrad.torch.func._vmap import vmap
 
 Argnums = int | tuple[int, ...]

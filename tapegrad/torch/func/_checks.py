@@ -1,6 +1,6 @@
-"""Checks of the transforms' inputs, with PyTorch's errors.
+"""The structures of pytrees in the words of PyTorch's errors.
 
-Knows tensors and pytrees. Must not know how a transform runs.
+Knows structures. Must not know tensors.
 """
 
 from __future__ import annotations
@@ -19,9 +19,38 @@ from tapegrad._block import contextmanager
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
 from tapegrad._transforms import chunks
-from tapegrad._tree import Structure, flatten, flatten_prefix
+from tapegrad._tree import Structure, flatten, flatten_prefix, unflatten
 from tapegrad.torch._tensor.tensor import Tensor, require_floating
-from tapegrad.torch.func._structures import specification
+
+
+class _Leaf:
+    """Stands for any leaf."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def specification(structure: Structure, indent: int = 0) -> str:
+    """A structure as PyTorch's `TreeSpec` prints it; None is a leaf there."""
+    kind = structure.kind
+    if kind is None or kind is type(None):
+        return "*"
+    indent += 2
+    children = [specification(child, indent) for child in structure.children]
+    aux = list(structure.aux) if isinstance(structure.aux, tuple) else structure.aux
+    return f"TreeSpec({kind.__name__}, {aux}, [{(f',{chr(10)}' + ' ' * indent).join(children)}])"
+
+
+def outline(structure: Structure) -> str:
+    """A structure as its containers print themselves, around stars."""
+    return repr(unflatten(structure, [_Leaf()] * _count(structure)))
+
+
+def _count(structure: Structure) -> int:
+    if structure.kind is None:
+        return 1
+    return sum(_count(child) for child in structure.children)
+
 
 Argnums = int | tuple[int, ...]
 

@@ -38,7 +38,7 @@ from tapegrad.torch.nn.convolution.modules import *
 from tapegrad.torch.nn.distance.modules import *
 from tapegrad.torch.nn.dropout.modules import *
 from tapegrad.torch.nn.embedding.modules import *
-from tapegrad.torch.nn.linear.modules import *
+from tapegrad.torch.nn.linear import *
 from tapegrad.torch.nn.loss.adaptive import *
 from tapegrad.torch.nn.loss.modules import *
 from tapegrad.torch.nn.module.factory import factory_kwargs
@@ -81,7 +81,7 @@ __all__ += convolution.modules.__all__
 __all__ += distance.modules.__all__
 __all__ += dropout.modules.__all__
 __all__ += embedding.modules.__all__
-__all__ += linear.modules.__all__
+__all__ += linear.__all__
 __all__ += loss.adaptive.__all__
 __all__ += loss.modules.__all__
 __all__ += normalization.modules.__all__

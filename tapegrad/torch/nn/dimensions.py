@@ -18,7 +18,7 @@ def members(family: Callable[[int], Function], *own: str) -> Any:
     """The functions that a family has: for all numbers of dimensions, or for the greatest.
 
     family: makes that of a number; `_conv_nd` makes `conv2d`. It has the docstring that all share,
-    with words of `_docstrings.dimensions`. own: for each, what only its docstring has.
+    with words of `_docstrings.parameters`. own: for each, what only its docstring has.
     """
     return tuple(_member(family, 4 - len(own) + place, text) for place, text in enumerate(own))
 

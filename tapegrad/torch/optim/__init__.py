@@ -13,19 +13,14 @@ from tapegrad.torch.optim import swa_utils as swa_utils
 from tapegrad.torch.optim.adadelta import Adadelta
 from tapegrad.torch.optim.adafactor import Adafactor
 from tapegrad.torch.optim.adagrad import Adagrad
-from tapegrad.torch.optim.adam import Adam
-from tapegrad.torch.optim.adamax import Adamax
-from tapegrad.torch.optim.adamw import AdamW
+from tapegrad.torch.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam, SparseAdam
 from tapegrad.torch.optim.asgd import ASGD
 from tapegrad.torch.optim.lbfgs import LBFGS
 from tapegrad.torch.optim.muon import Muon
-from tapegrad.torch.optim.nadam import NAdam
 from tapegrad.torch.optim.optimizer import Optimizer
-from tapegrad.torch.optim.radam import RAdam
 from tapegrad.torch.optim.rmsprop import RMSprop
 from tapegrad.torch.optim.rprop import Rprop
 from tapegrad.torch.optim.sgd import SGD
-from tapegrad.torch.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",

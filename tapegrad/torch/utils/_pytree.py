@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tapegrad import _tree
-from tapegrad.torch.func._structures import specification
+from tapegrad.torch.func._checks import specification
 
 IsLeaf = Callable[[Any], bool] | None
 PyTree = Any

@@ -37,7 +37,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import (
     wrapping,
 )
 from tapegrad.torch._ops.fast import full_like_number, is_operand, operator_for, short_single
-from tapegrad.torch._rules import incomplete_gamma, special
+from tapegrad.torch._rules import gamma, special
 from tapegrad.torch._rules.blockwise import clipped
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
@@ -412,7 +412,7 @@ def igamma(input: Value, other: Value) -> Value:
     >>> torch.igamma(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.6321, 0.2642])
     """
-    return incomplete_gamma.lower(*_pair("igamma_cpu", input, other))
+    return gamma.lower(*_pair("igamma_cpu", input, other))
 
 
 @operation("IgammacBackward0", inplace=True)
@@ -424,7 +424,7 @@ def igammac(input: Value, other: Value) -> Value:
     >>> torch.igammac(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.3679, 0.7358])
     """
-    return incomplete_gamma.upper(*_pair("igammac_cpu", input, other))
+    return gamma.upper(*_pair("igammac_cpu", input, other))
 
 
 @operation("SignBackward0", inplace=True)

@@ -14,7 +14,7 @@ from tapegrad._block import contextmanager
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced, is_mapped, printed
 from tapegrad.torch import _dtypes
-from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.duals import unpack_dual
 from tapegrad.torch._tensor.meta import is_meta

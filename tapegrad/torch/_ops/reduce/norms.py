@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, condition numbers and ranks.
+"""Norms of vectors and matrices, condition numbers and ranks; weights that have given norms.
 
 Knows PyTorch's orders and errors. Must not know decompositions (`linalg`).
 """
@@ -11,9 +11,9 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._dims import axes_of
+from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
-from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.linalg.checks import (
     require_inexact,
@@ -21,6 +21,7 @@ from tapegrad.torch._ops.linalg.checks import (
     require_two_dimensions,
 )
 from tapegrad.torch._ops.reduce.sums import vector_norm as reduced_norm
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
 
 
@@ -182,3 +183,29 @@ def matrix_rank(
     largest = np.max(s, axis=-1, keepdims=True, initial=0)
     least = np.maximum(np.expand_dims(0.0 if atol is None else atol, -1), largest * untraced(rtol))
     return np.sum(s > least, axis=-1)
+
+
+@register(method=False)
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Any:
+    """The norms along all dimensions but `dim`, which stay as 1; of everything where it is -1.
+
+    v: The tensor.
+    pow: The order of the norm.
+    dim: The dimension that stays; -1 for none.
+    -> Tensor: The norms.
+
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    place = wrapped(dim, v.dim())
+    others = tuple(axis for axis in range(v.dim()) if axis != place)
+    return v.norm(pow, others, keepdim=True) if others else v.abs()
+
+
+@register("_weight_norm", method=False)
+def weight_of(v: Tensor, g: Tensor, dim: int = 0) -> Any:
+    """The vectors along all dimensions but `dim` in the direction of those of v, of length g."""
+    return v * (g / norm_except_dim(v, 2, dim))

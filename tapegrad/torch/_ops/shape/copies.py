@@ -13,8 +13,8 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._ops.create.creation import creation, shape_of
 from tapegrad.torch._ops.declare import OPERATIONS, by_tensor, deliver, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast

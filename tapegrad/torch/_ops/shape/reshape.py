@@ -16,10 +16,10 @@ from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._dims import by_name, clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.modes import is_logging
 from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import OPERATIONS, finish, register
 from tapegrad.torch._ops.making import node_for

@@ -11,8 +11,8 @@ from typing import Any
 
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import Node
+from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._ops.view_paths import (
     ALL,

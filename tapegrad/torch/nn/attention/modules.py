@@ -9,7 +9,7 @@ from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import init
 from tapegrad.torch.nn.attention import functions as _attention
-from tapegrad.torch.nn.linear.modules import Linear
+from tapegrad.torch.nn.linear import Linear
 from tapegrad.torch.nn.module.factory import empty_parameter
 from tapegrad.torch.nn.module.module import Module
 

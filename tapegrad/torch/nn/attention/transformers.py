@@ -20,7 +20,7 @@ from tapegrad.torch.nn.attention import functions as _attention
 from tapegrad.torch.nn.attention.modules import MultiheadAttention
 from tapegrad.torch.nn.containers.modules import ModuleList
 from tapegrad.torch.nn.dropout.modules import Dropout
-from tapegrad.torch.nn.linear.modules import Linear
+from tapegrad.torch.nn.linear import Linear
 from tapegrad.torch.nn.module.factory import given_dtype
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.normalization.modules import LayerNorm

@@ -14,7 +14,7 @@ from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.containers.modules import ModuleList, Sequential
-from tapegrad.torch.nn.linear.modules import Linear
+from tapegrad.torch.nn.linear import Linear
 from tapegrad.torch.nn.module.module import Module
 
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])  # noqa: PYI024 - as PyTorch

@@ -18,7 +18,7 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.activations import log_softmax_of
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.class_losses import are_mapped, class_losses
-from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._rules.losses import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 
 

@@ -17,7 +17,7 @@ from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._rules import losses as _losses
-from tapegrad.torch._rules.reducing import reduced, weighted, word_for
+from tapegrad.torch._rules.losses import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 
 

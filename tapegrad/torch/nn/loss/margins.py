@@ -17,7 +17,7 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.activations import logsigmoid
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._rules.losses import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.distance.functions import pairwise_distance
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._warning import warn
-from tapegrad.torch._rules.reducing import word_for
+from tapegrad.torch._rules.losses import word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
 from tapegrad.torch.nn.distance.modules import PairwiseDistance

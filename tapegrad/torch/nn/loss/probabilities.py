@@ -18,7 +18,7 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.functions import _xlogy
 from tapegrad.torch._rules import losses as _losses
-from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._rules.losses import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 
 _KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}

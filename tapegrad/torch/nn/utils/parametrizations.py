@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.torch import linalg
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.families import OPERATIONS
-from tapegrad.torch._ops.reduce.weight_norms import norm_except_dim, weight_of
+from tapegrad.torch._ops.reduce.norms import norm_except_dim, weight_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.nn.distance.functions import normalize

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tapegrad._warning import warn
-from tapegrad.torch._ops.reduce.weight_norms import norm_except_dim, weight_of
+from tapegrad.torch._ops.reduce.norms import norm_except_dim, weight_of
 from tapegrad.torch.nn.parameter import Parameter
 
 _M = TypeVar("_M", bound=Any)

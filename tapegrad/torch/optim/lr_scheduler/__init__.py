@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from tapegrad.torch.optim.lr_scheduler._composed import ChainedScheduler, SequentialLR
-from tapegrad.torch.optim.lr_scheduler._cyclic import CyclicLR
-from tapegrad.torch.optim.lr_scheduler._falling import (
+from tapegrad.torch.optim.lr_scheduler._cyclic import CyclicLR, OneCycleLR
+from tapegrad.torch.optim.lr_scheduler._of_epoch import (
     ConstantLR,
     CosineAnnealingLR,
     CosineAnnealingWarmRestarts,
     ExponentialLR,
+    LambdaLR,
     LinearLR,
+    MultiplicativeLR,
     MultiStepLR,
     PolynomialLR,
     StepLR,
 )
-from tapegrad.torch.optim.lr_scheduler._functions import LambdaLR, MultiplicativeLR
-from tapegrad.torch.optim.lr_scheduler._one_cycle import OneCycleLR
 from tapegrad.torch.optim.lr_scheduler._plateau import ReduceLROnPlateau
 from tapegrad.torch.optim.lr_scheduler._scheduler import EPOCH_IS_DEPRECATED, LRScheduler
 

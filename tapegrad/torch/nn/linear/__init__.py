@@ -1,1 +1,0 @@
-"""`torch.nn`: linear layers and changes of shape."""

@@ -1,0 +1,9 @@
+"""`torch.optim.nadam`: names that PyTorch has in this file.
+
+Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
+"""
+
+from builtins import bool as _bool, int as _int, str as _str
+from typing import Any, NoReturn
+
+from tapegrad.torch.optim import NAdam as NAdam

@@ -35,9 +35,7 @@ class autocast(Block):
         cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            raise ValueError(  # noqa: TRY004 - PyTorch's
-                f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
-            )
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = device_type
         self.fast_dtype = dtype
         if enabled:

@@ -203,9 +203,7 @@ class AbsentModule(types.ModuleType):
         own = vars(self)
         finder: Finder | None = own.get("__loader__")
         if not isinstance(finder, Finder):
-            raise AttributeError(  # noqa: TRY004
-                f"module {self.__name__!r} has no attribute {name!r}"
-            )
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return finder.attribute(self.__name__.removeprefix(HOME).lstrip("."), name)
 
     def __dir__(self) -> list[str]:

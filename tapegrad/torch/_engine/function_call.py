@@ -204,7 +204,7 @@ def _checked(node: Slot, edge: int, gradient: object, like: Value) -> Cotangent:
         return None
     if not isinstance(gradient, Tensor):
         kind = type(gradient).__name__
-        raise RuntimeError(f"expected Variable or None (got {kind})")  # noqa: TRY004 - PyTorch's
+        raise RuntimeError(f"expected Variable or None (got {kind})")
     if not node.needs_input_grad[node._places[edge]]:
         return None
     value = gradient._value

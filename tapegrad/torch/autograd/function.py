@@ -124,7 +124,7 @@ def _check_tensors(text: str, args: tuple[object, ...]) -> None:
     for position, arg in enumerate(args):
         if not isinstance(arg, Tensor):
             said = text.format(position, type(arg).__name__)
-            raise RuntimeError(said)  # noqa: TRY004 - PyTorch's
+            raise RuntimeError(said)
 
 
 class BackwardCFunction(FunctionNode, FunctionCtx):

@@ -269,7 +269,7 @@ class record_function:
 
     def __enter__(self) -> Self:
         if not isinstance(self.name, str):
-            raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+            raise RuntimeError(
                 "profiler::_record_function_enter_new() Expected a value of type 'str' for "
                 f"argument 'name' but instead found type '{type(self.name).__name__}'.\n"
                 f"Position: 0\nValue: {self.name}"

@@ -43,12 +43,12 @@ class MixtureSameFamily(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
+            raise ValueError(
                 " The Mixture distribution needs to be an  instance of "
                 "torch.distributions.Categorical"
             )
         if not isinstance(component_distribution, Distribution):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
+            raise ValueError(
                 "The Component distribution needs to be an instance of "
                 "torch.distributions.Distribution"
             )

@@ -200,9 +200,7 @@ def _listed(transforms: Any) -> list[Any]:
     if isinstance(transforms, Transform):
         return [transforms]
     if not isinstance(transforms, list):
-        raise ValueError(  # noqa: TRY004 - as PyTorch
-            f"transforms must be a Transform or list, but was {transforms}"
-        )
+        raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
     if not all(isinstance(part, Transform) for part in transforms):
         raise ValueError("transforms must be a Transform or a list of Transforms")
     return transforms

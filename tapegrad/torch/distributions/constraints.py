@@ -515,7 +515,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
-            raise AssertionError(  # noqa: TRY004 - as PyTorch
+            raise AssertionError(
                 "base_constraint must be a Constraint instance, got "
                 f"{type(base_constraint).__name__}"
             )

@@ -242,7 +242,7 @@ class Distribution:
 
     def _validate_sample(self, value: Any) -> None:
         if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")  # noqa: TRY004
+            raise ValueError("The value argument to log_prob must be a Tensor")
         rank = len(self._event_shape)
         if tuple(value.shape[value.dim() - rank :]) != tuple(self._event_shape):
             raise ValueError(

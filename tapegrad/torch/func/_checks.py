@@ -94,15 +94,13 @@ def name_of(function: Function) -> str:
 def positions_of(argnums: object, count: int) -> tuple[int, ...]:
     """The positions that argnums name, of `count` arguments."""
     if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(  # noqa: TRY004 - PyTorch's type
-            f"argnums must be int or Tuple[int, ...], got: {type(argnums)}"
-        )
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     wanted = (argnums,) if isinstance(argnums, int) else argnums
     if not wanted:
         raise RuntimeError("argnums must be non-empty")
     for index in wanted:
         if not isinstance(index, int):
-            raise RuntimeError(f"argnums elements must be int, got: {type(index)}")  # noqa: TRY004
+            raise RuntimeError(f"argnums elements must be int, got: {type(index)}")
         if not -count <= index < count:
             raise RuntimeError(f"Got argnum={index}, but only {count} positional inputs")
     positions = tuple(index % count for index in wanted)
@@ -115,9 +113,7 @@ def require_tensors(tree: Tree) -> None:
     """Raise ValueError for leaves that are no tensors, RuntimeError for those of integers."""
     for leaf in flatten(tree)[0]:
         if not isinstance(leaf, Tensor):
-            raise ValueError(  # noqa: TRY004 - PyTorch's type
-                f"Thing passed to transform API must be Tensor, got {type(leaf)}"
-            )
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         require_floating(leaf._value.dtype)
 
 
@@ -141,7 +137,7 @@ def require_tensors_out(call: str, out: Tree) -> None:
         )
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+            raise RuntimeError(
                 f"{call}: expected f(*primals) to return only tensors, got unsupported type "
                 f"{type(leaf)}"
             )
@@ -185,9 +181,7 @@ def require_pair(call: str, out: Tree) -> None:
 def require_scalar(call: str, out: Tree) -> None:
     """Raise RuntimeError for an output that has no gradient."""
     if not isinstance(out, Tensor):
-        raise RuntimeError(  # noqa: TRY004 - PyTorch's type
-            f"{call}: Expected f(*args) to return a Tensor, got {type(out)}"
-        )
+        raise RuntimeError(f"{call}: Expected f(*args) to return a Tensor, got {type(out)}")
     if out.dim() != 0:
         raise RuntimeError(
             f"{call}: Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} "
@@ -203,7 +197,7 @@ def check_jvp(primals: Tree, tangents: Tree) -> None:
     """Raise RuntimeError for primals and tangents that do not match."""
     call = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
-        raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+        raise RuntimeError(
             f"{call}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
     leaves, structure = flatten(primals)
@@ -220,7 +214,7 @@ def check_jvp(primals: Tree, tangents: Tree) -> None:
     for name, given in (("primals", leaves), ("tangents", dots)):
         for leaf in given:
             if not isinstance(leaf, Tensor):
-                raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+                raise RuntimeError(
                     f"{call}: Expected {name} to only contain Tensors, got {type(leaf)}"
                 )
     for leaf, dot in zip(leaves, dots, strict=True):
@@ -237,7 +231,7 @@ def check_in_dims(function: Function, in_dims: Tree, args: tuple[Tree, ...]) -> 
     """The dimension of each leaf of the arguments of a vmap. ValueError for what does not fit."""
     call = f"vmap({name_of(function)}, in_dims={in_dims}, ...)(<inputs>)"
     if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
-        raise ValueError(  # noqa: TRY004 - PyTorch's type
+        raise ValueError(
             f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
             f"structure of inputs, got: {type(in_dims)}."
         )
@@ -264,12 +258,12 @@ def _check_in_dim(call: str, leaf: object, dim: object) -> None:
     if dim is None:
         return
     if not isinstance(dim, int):
-        raise ValueError(  # noqa: TRY004 - PyTorch's type
+        raise ValueError(
             f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer "
             "dimension or None."
         )
     if not isinstance(leaf, Tensor):
-        raise ValueError(  # noqa: TRY004 - PyTorch's type
+        raise ValueError(
             f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
             "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
         )

@@ -70,7 +70,7 @@ def functional_call(
     given: dict[str, Tensor] = {}
     dicts = parameter_and_buffer_dicts
     if not isinstance(dicts, (Mapping, tuple, list)):
-        raise ValueError(  # noqa: TRY004 - PyTorch's type
+        raise ValueError(
             "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(dicts)}"
         )

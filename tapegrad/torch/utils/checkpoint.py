@@ -318,7 +318,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     (tensor([2., 2.], requires_grad=True), 3)
     """
     if not isinstance(inputs, tuple):
-        raise RuntimeError(  # noqa: TRY004 - as PyTorch
+        raise RuntimeError(
             "Only tuple of tensors is supported. Got Unsupported input type: "
             f"{type(inputs).__name__}"
         )

@@ -160,7 +160,7 @@ def _reverse(self: Tensor) -> Tensor:
 @register("__contains__", function=False)
 def _contains(self: Tensor, element: TensorLike) -> bool:
     if not isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
-        raise RuntimeError(  # noqa: TRY004 - PyTorch's
+        raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."
         )

@@ -129,7 +129,7 @@ class Sequential(_Listed):
         AssertionError: For what is no module.
         """
         if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")  # noqa: TRY004 - as PyTorch
+            raise AssertionError(f"module should be of type: {Module}")
         count = len(self)
         if not -count <= index <= count:
             raise IndexError(f"Index out of range: {index}")
@@ -160,7 +160,7 @@ class Sequential(_Listed):
 
 def _sequential(other: Any) -> Sequential:
     if not isinstance(other, Sequential):
-        raise ValueError(  # noqa: TRY004 - as PyTorch
+        raise ValueError(
             f"add operator supports only objects of Sequential class, but {type(other)} is given."
         )
     return other

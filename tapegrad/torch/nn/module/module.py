@@ -123,7 +123,7 @@ class Module(Calls, State, Walks):
         ValueError: For what is no bool.
         """
         if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")  # noqa: TRY004 - as PyTorch
+            raise ValueError("training mode is expected to be boolean")
         self.training = mode
         for module in self.children():
             module.train(mode)

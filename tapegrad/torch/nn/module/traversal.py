@@ -30,7 +30,7 @@ class Walks(Tables):
         for name in target.split(".") if target else ():
             found = _named(found, name)
             if not isinstance(found, Walks):
-                raise AttributeError(f"`{name}` is not an nn.Module")  # noqa: TRY004 - as PyTorch
+                raise AttributeError(f"`{name}` is not an nn.Module")
         return found
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
@@ -44,9 +44,7 @@ class Walks(Tables):
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Walks):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
-                f"`module` is not an nn.Module, found {type(module)}"
-            )
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict or hasattr(parent, name):
@@ -64,7 +62,7 @@ class Walks(Tables):
         path, _, name = target.rpartition(".")
         found = _named(self.get_submodule(path), name)
         if not isinstance(found, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")  # noqa: TRY004 - as PyTorch
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:

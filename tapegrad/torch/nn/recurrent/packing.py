@@ -257,7 +257,7 @@ def pad_sequence(
             [1., 0., 0.]])
     """
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(  # noqa: TRY004 - as PyTorch
+        raise RuntimeError(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
             f"{type(sequences)}"
         )

@@ -22,7 +22,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     Linear(in_features=2, out_features=3, bias=True)
     """
     if not issubclass(module_cls, Module):
-        raise RuntimeError(f"Expected a Module; got {module_cls}")  # noqa: TRY004 - as PyTorch
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     state = random.get_rng_state()

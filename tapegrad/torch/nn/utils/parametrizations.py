@@ -173,9 +173,7 @@ def orthogonal(
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
-        raise ValueError(  # noqa: TRY004 - as PyTorch
-            f"Module '{module}' has no parameter or buffer with name '{name}'"
-        )
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
         raise ValueError(
             f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
@@ -316,9 +314,7 @@ def spectral_norm(
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
-        raise ValueError(  # noqa: TRY004 - as PyTorch
-            f"Module '{module}' has no parameter or buffer with name '{name}'"
-        )
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     along = default_dim(module) if dim is None else dim
     made_by = _SpectralNorm(weight, n_power_iterations, along, eps)
     return register_parametrization(module, name, made_by)

@@ -120,7 +120,7 @@ class ParametrizationList(ModuleList):
 
     def _register_part(self, place: int, part: Any, original: Tensor) -> None:
         if not isinstance(part, Tensor):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
+            raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
                 f"Got element {place} of the sequence with type {type(part).__name__}."
             )
@@ -132,9 +132,7 @@ class ParametrizationList(ModuleList):
     def _check_same(self, shape: Any, dtype: Any) -> None:
         made = self()
         if not isinstance(made, Tensor):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
-                f"A parametrization must return a tensor. Got {type(made).__name__}."
-            )
+            raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
         for what, old, new in (("dtype", dtype, made.dtype), ("shape", shape, made.shape)):
             if old != new:
                 raise ValueError(
@@ -165,9 +163,7 @@ class ParametrizationList(ModuleList):
 
     def _set_one(self, value: Any) -> None:
         if not isinstance(value, Tensor):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
-                f"`right_inverse` should return a tensor. Got {type(value).__name__}"
-            )
+            raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
         if value.dtype != self.original.dtype:
             raise ValueError(
                 f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` "
@@ -178,9 +174,7 @@ class ParametrizationList(ModuleList):
     def _set_several(self, values: Any) -> None:
         start = "'right_inverse' must return a sequence of tensors"
         if not isinstance(values, Sequence):
-            raise ValueError(  # noqa: TRY004 - as PyTorch
-                f"{start}. Got {type(values).__name__}."
-            )
+            raise ValueError(f"{start}. Got {type(values).__name__}.")
         if len(values) != self.ntensors:
             raise ValueError(
                 f"{start} of length {self.ntensors}. Got a sequence of length {len(values)}."
@@ -188,9 +182,7 @@ class ParametrizationList(ModuleList):
         for place, value in enumerate(values):
             original = getattr(self, f"original{place}")
             if not isinstance(value, Tensor):
-                raise ValueError(  # noqa: TRY004 - as PyTorch
-                    f"{start}. Got element {place} of type {type(value).__name__}."
-                )
+                raise ValueError(f"{start}. Got element {place} of type {type(value).__name__}.")
             if original.dtype != value.dtype:
                 raise ValueError(
                     f"Tensor {place} returned by `right_inverse` has dtype {value.dtype} while "
@@ -308,9 +300,7 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
     before = getattr(module, name)
     after = parametrization(before)
     if not isinstance(after, Tensor):
-        raise ValueError(  # noqa: TRY004 - as PyTorch
-            f"A parametrization must return a tensor. Got {type(after).__name__}."
-        )
+        raise ValueError(f"A parametrization must return a tensor. Got {type(after).__name__}.")
     for what in ("dtype", "shape"):
         old, new = getattr(before, what), getattr(after, what)
         if old != new:
@@ -326,7 +316,7 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
     except NotImplementedError:
         return
     if not isinstance(inverse, Tensor):
-        raise ValueError(  # noqa: TRY004 - as PyTorch
+        raise ValueError(
             f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}"
         )
     for what in ("dtype", "shape"):

@@ -25,7 +25,7 @@ class _Composed(LRScheduler):
                     f"{name} at index {place} should have `optimizer` as its attribute."
                 )
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(  # noqa: TRY004 - PyTorch's
+                raise ValueError(
                     f"{name} does not support `ReduceLROnPlateau` scheduler as it requires "
                     "additional kwargs to be specified when calling `step`, but got one at index "
                     f"{place} in the given schedulers sequence."

@@ -149,7 +149,7 @@ class WeightedRandomSampler(Sampler[int]):
                 f"{num_samples}"
             )
         if not isinstance(replacement, bool):
-            raise ValueError(  # noqa: TRY004 - PyTorch's
+            raise ValueError(
                 f"replacement should be a boolean value, but got replacement={replacement}"
             )
         listed: Any = weights.tolist() if isinstance(weights, Tensor) else list(weights)
@@ -191,9 +191,7 @@ class BatchSampler(Sampler[list[int]]):
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}"
             )
         if not isinstance(drop_last, bool):
-            raise ValueError(  # noqa: TRY004 - PyTorch's
-                f"drop_last should be a boolean value, but got drop_last={drop_last}"
-            )
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:

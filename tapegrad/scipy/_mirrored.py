@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function
-from tapegrad._core.values import (
-    UNTRACED_TYPES,
-    branch_on,
-    innermost,
-    itself,
-    lift,
-    raw_value,
-)
+from tapegrad._core.values import UNTRACED_TYPES, branch_on, innermost, itself, lift, raw_value
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.scipy._copies import own_copy

@@ -20,16 +20,7 @@ from __future__ import annotations
 
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.fft._backend import __ua_domain__, __ua_function__
-from tapegrad.scipy.fft._cosine import (
-    dct,
-    dctn,
-    dst,
-    dstn,
-    idct,
-    idctn,
-    idst,
-    idstn,
-)
+from tapegrad.scipy.fft._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from tapegrad.scipy.fft._fourier import (
     fft,
     fft2,

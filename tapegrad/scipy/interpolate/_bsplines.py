@@ -635,13 +635,4 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
     return _as_given((t, c, k), tck)
 
 
-__all__ = [
-    "BSpline",
-    "insert",
-    "spalde",
-    "splantider",
-    "splder",
-    "splev",
-    "splint",
-    "sproot",
-]
+__all__ = ["BSpline", "insert", "spalde", "splantider", "splder", "splev", "splint", "sproot"]

@@ -10,11 +10,7 @@ import scipy.interpolate
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.scipy._mirrored import of_plain
-from tapegrad.scipy.interpolate._pieces import (
-    as_float,
-    beside,
-    tridiagonal,
-)
+from tapegrad.scipy.interpolate._pieces import as_float, beside, tridiagonal
 from tapegrad.scipy.interpolate._polynomials import PPoly
 
 

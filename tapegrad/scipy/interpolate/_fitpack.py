@@ -16,13 +16,9 @@ from tapegrad._core.values import raw_value
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._mirrored import of_plain, raw
 from tapegrad.scipy.interpolate._basis import interpolating, not_a_knot
-from tapegrad.scipy.interpolate._bsplines import (
-    BSpline,
-)
+from tapegrad.scipy.interpolate._bsplines import BSpline
 from tapegrad.scipy.interpolate._fits import make_lsq_spline
-from tapegrad.scipy.interpolate._pieces import (
-    as_float,
-)
+from tapegrad.scipy.interpolate._pieces import as_float
 
 
 def refuse_smoothing(name: str) -> None:

@@ -20,13 +20,7 @@ from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy._mirrored import Mirrored, is_plain, of_plain, raw
 from tapegrad.scipy.interpolate._basis import not_a_knot
 from tapegrad.scipy.interpolate._cubic import pchip_slopes
-from tapegrad.scipy.interpolate._pieces import (
-    as_float,
-    beside,
-    horner,
-    places,
-    rows,
-)
+from tapegrad.scipy.interpolate._pieces import as_float, beside, horner, places, rows
 from tapegrad.scipy.interpolate._tensor_products import (
     RectBivariateSpline,
     coordinates,
@@ -289,7 +283,4 @@ def interpn(
     return np.reshape(out, xi.shape[:-1])
 
 
-__all__ = [
-    "RegularGridInterpolator",
-    "interpn",
-]
+__all__ = ["RegularGridInterpolator", "interpn"]

@@ -12,12 +12,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import lift, raw_value, untraced
 from tapegrad.scipy._mirrored import Mirrored, as_ours, is_plain, raw
 from tapegrad.scipy.interpolate._fits import make_interp_spline
-from tapegrad.scipy.interpolate._pieces import (
-    as_float,
-    beside,
-    places,
-    rows,
-)
+from tapegrad.scipy.interpolate._pieces import as_float, beside, places, rows
 
 _SPLINES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
@@ -166,6 +161,4 @@ class interp1d(Mirrored, scipy.interpolate.interp1d):
         return np.where(beside(outside, y.ndim - 1), np.nan, found)
 
 
-__all__ = [
-    "interp1d",
-]
+__all__ = ["interp1d"]

@@ -10,18 +10,9 @@ from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad.scipy._mirrored import Mirrored, raw
-from tapegrad.scipy.interpolate._bsplines import (
-    spalde,
-    splantider,
-    splder,
-    splev,
-    splint,
-    sproot,
-)
+from tapegrad.scipy.interpolate._bsplines import spalde, splantider, splder, splev, splint, sproot
 from tapegrad.scipy.interpolate._fitpack import refuse_smoothing, spline_through
-from tapegrad.scipy.interpolate._pieces import (
-    as_float,
-)
+from tapegrad.scipy.interpolate._pieces import as_float
 
 _OUTSIDE = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
@@ -307,8 +298,4 @@ class LSQUnivariateSpline(UnivariateSpline, scipy.interpolate.LSQUnivariateSplin
         self._hold(x, y, w, (t, c, k), ext)
 
 
-__all__ = [
-    "InterpolatedUnivariateSpline",
-    "LSQUnivariateSpline",
-    "UnivariateSpline",
-]
+__all__ = ["InterpolatedUnivariateSpline", "LSQUnivariateSpline", "UnivariateSpline"]

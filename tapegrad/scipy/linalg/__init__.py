@@ -33,14 +33,7 @@ from tapegrad.scipy.linalg._control import (
     solve_lyapunov,
     solve_sylvester,
 )
-from tapegrad.scipy.linalg._equations import (
-    cho_solve,
-    det,
-    inv,
-    lu_solve,
-    solve,
-    solve_triangular,
-)
+from tapegrad.scipy.linalg._equations import cho_solve, det, inv, lu_solve, solve, solve_triangular
 from tapegrad.scipy.linalg._factorisations import (
     cho_factor,
     cholesky,

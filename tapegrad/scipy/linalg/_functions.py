@@ -27,15 +27,7 @@ from tapegrad._core.values import any_true, branch_on, itself, shown_value, untr
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.forward import jvp
 from tapegrad.rules.limits import are_close, over_differences
-from tapegrad.rules.matrices import (
-    adjoint,
-    column,
-    diagonal,
-    row,
-    scalar,
-    transposed,
-    unit,
-)
+from tapegrad.rules.matrices import adjoint, column, diagonal, row, scalar, transposed, unit
 from tapegrad.rules.spectra import has_equal_values
 from tapegrad.scipy.linalg._control import sylvester
 from tapegrad.scipy.linalg._inputs import array, arrays, checked, core, expressed, fixed, refuse
@@ -290,11 +282,7 @@ def _power_a(g: Cotangent, _out: Value, a: Value, t: Value) -> Cotangent:
     return _balanced(along, flipped, g)
 
 
-POWER = core(
-    _plain_power,
-    vjp=[_power_a, _power_t],
-    name="scipy.linalg.fractional_matrix_power",
-)
+POWER = core(_plain_power, vjp=[_power_a, _power_t], name="scipy.linalg.fractional_matrix_power")
 fractional_matrix_power = expressed(
     scipy.linalg.fractional_matrix_power, lambda A, t: _power(array(A), array(t))
 )
@@ -483,11 +471,7 @@ def _parted_vjp(
 
 
 PARTED = core(
-    _plain_parted,
-    vjp=_parted_vjp,
-    arrays=2,
-    name="scipy.linalg.funm",
-    batch="(m,m),(m,m)",
+    _plain_parted, vjp=_parted_vjp, arrays=2, name="scipy.linalg.funm", batch="(m,m),(m,m)"
 )
 
 

@@ -14,14 +14,7 @@ import scipy.linalg
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, branch_on, itself, untraced
 from tapegrad.rules.matrices import adjoint, row
-from tapegrad.scipy.linalg._inputs import (
-    array,
-    arrays,
-    checked,
-    expressed,
-    fixed,
-    refuse,
-)
+from tapegrad.scipy.linalg._inputs import array, arrays, checked, expressed, fixed, refuse
 from tapegrad.scipy.linalg._spectra import svd
 from tapegrad.scipy.linalg._structure import promised
 

@@ -84,10 +84,7 @@ from tapegrad.scipy.ndimage._rank import (
     rank_filter,
     white_tophat,
 )
-from tapegrad.scipy.ndimage._splines import (
-    spline_filter,
-    spline_filter1d,
-)
+from tapegrad.scipy.ndimage._splines import spline_filter, spline_filter1d
 
 __getattr__, __dir__ = namespace(__name__, "scipy.ndimage")
 _COPIED = copied(__name__)

@@ -401,13 +401,7 @@ def _gaussian_along(order: int) -> Function:
     """A Gaussian filter whose derivative is taken along one axis."""
 
     def derivative(
-        x: Value,
-        axis: int,
-        _output: Any,
-        mode: str,
-        cval: Any,
-        sigma: Value,
-        **kwargs: Any,
+        x: Value, axis: int, _output: Any, mode: str, cval: Any, sigma: Value, **kwargs: Any
     ) -> Value:
         orders = [order if own == axis else 0 for own in range(x.ndim)]
         return _gaussian_filter(x, sigma, orders, None, mode, cval, **kwargs)

@@ -175,13 +175,7 @@ def _by_rank(
 
 
 def _window(
-    x: Value,
-    size: Any,
-    footprint: Any,
-    mode: Any,
-    origin: Any,
-    axes: Any,
-    separable: bool = False,
+    x: Value, size: Any, footprint: Any, mode: Any, origin: Any, axes: Any, separable: bool = False
 ) -> tuple[Any, list[Any], list[Any]]:
     """The footprint, modes and origins for each axis of the image.
 

@@ -26,14 +26,7 @@ from tapegrad._core.forms import constant, general
 from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import (
-    Traced,
-    in_place,
-    in_trace,
-    is_mapped,
-    raw_value,
-    records,
-)
+from tapegrad._core.values import Traced, in_place, in_trace, is_mapped, raw_value, records
 from tapegrad._errors import ChangedConstantError, NotDifferentiableError, name_of
 from tapegrad._transforms.closures import Hoisted
 from tapegrad._transforms.primitives import primitive

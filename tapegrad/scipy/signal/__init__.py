@@ -69,17 +69,8 @@ from tapegrad.scipy.signal._nonlinear import (
     wiener,
     zoom_fft,
 )
-from tapegrad.scipy.signal._peaks import (
-    find_peaks,
-    peak_prominences,
-    peak_widths,
-)
-from tapegrad.scipy.signal._resampling import (
-    decimate,
-    resample,
-    resample_poly,
-    upfirdn,
-)
+from tapegrad.scipy.signal._peaks import find_peaks, peak_prominences, peak_widths
+from tapegrad.scipy.signal._resampling import decimate, resample, resample_poly, upfirdn
 from tapegrad.scipy.signal._responses import (
     freqs,
     freqs_zpk,
@@ -104,13 +95,7 @@ from tapegrad.scipy.signal._systems import (
     lsim,
     step,
 )
-from tapegrad.scipy.signal._trends import (
-    detrend,
-    hilbert,
-    hilbert2,
-    savgol_coeffs,
-    savgol_filter,
-)
+from tapegrad.scipy.signal._trends import detrend, hilbert, hilbert2, savgol_coeffs, savgol_filter
 from tapegrad.scipy.signal._waves import (
     chirp,
     gauss_spline,
@@ -120,13 +105,8 @@ from tapegrad.scipy.signal._waves import (
     sweep_poly,
     vectorstrength,
 )
-from tapegrad.scipy.signal._windows import (
-    get_window,
-)
-from tapegrad.scipy.signal._zero_phase import (
-    filtfilt,
-    sosfiltfilt,
-)
+from tapegrad.scipy.signal._windows import get_window
+from tapegrad.scipy.signal._zero_phase import filtfilt, sosfiltfilt
 
 __getattr__, __dir__ = namespace(__name__, "scipy.signal")
 _COPIED = copied(__name__)

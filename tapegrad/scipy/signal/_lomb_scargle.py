@@ -73,6 +73,4 @@ def _lombscargle(
 
 composite(lombscargle, _lombscargle, batch="loop")
 
-__all__ = [
-    "lombscargle",
-]
+__all__ = ["lombscargle"]

@@ -137,8 +137,4 @@ composite(stft, _stft, batch="loop")
 
 composite(istft, _istft, batch="loop")
 
-__all__ = [
-    "istft",
-    "short_transforms",
-    "stft",
-]
+__all__ = ["istft", "short_transforms", "stft"]

@@ -132,18 +132,7 @@ def _welch(
 ) -> Any:
     x = as_array(x)
     return _csd(
-        x,
-        x,
-        fs,
-        window,
-        nperseg,
-        noverlap,
-        nfft,
-        detrend,
-        return_onesided,
-        scaling,
-        axis,
-        average,
+        x, x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average
     )
 
 
@@ -247,10 +236,4 @@ composite(coherence, _coherence, batch="loop")
 
 composite(spectrogram, _spectrogram, batch="loop")
 
-__all__ = [
-    "coherence",
-    "csd",
-    "periodogram",
-    "spectrogram",
-    "welch",
-]
+__all__ = ["coherence", "csd", "periodogram", "spectrogram", "welch"]

@@ -12,14 +12,7 @@ from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
 from tapegrad.scipy import fft
 from tapegrad.scipy._mirror import expressed_by, mirror
-from tapegrad.scipy.signal._arrays import (
-    HERE,
-    along,
-    as_array,
-    part,
-    real_like,
-    require_numpy,
-)
+from tapegrad.scipy.signal._arrays import HERE, along, as_array, part, real_like, require_numpy
 
 detrend, hilbert, hilbert2 = (mirror(f, HERE) for f in (ss.detrend, ss.hilbert, ss.hilbert2))
 savgol_coeffs, savgol_filter = mirror(ss.savgol_coeffs, HERE), mirror(ss.savgol_filter, HERE)

@@ -28,11 +28,7 @@ def _plain_times(x: Value, **matrix: Any) -> Value:
 
 
 def _times_transpose(g: Cotangent, _out: Value, _x: Value, **matrix: Any) -> Cotangent:
-    flipped = {
-        **matrix,
-        "shape": matrix["shape"][::-1],
-        "by_columns": not matrix["by_columns"],
-    }
+    flipped = {**matrix, "shape": matrix["shape"][::-1], "by_columns": not matrix["by_columns"]}
     return TIMES.apply_bound([g], flipped)
 
 

@@ -42,16 +42,8 @@ from tapegrad.scipy.special._combinatorics import (
     perm,
     polygamma,
 )
-from tapegrad.scipy.special._ellipsoidal import (
-    ellip_harm,
-    ellip_harm_2,
-)
-from tapegrad.scipy.special._exponentials import (
-    log_softmax,
-    logsumexp,
-    softmax,
-    softplus,
-)
+from tapegrad.scipy.special._ellipsoidal import ellip_harm, ellip_harm_2
+from tapegrad.scipy.special._exponentials import log_softmax, logsumexp, softmax, softplus
 from tapegrad.scipy.special._legendre import (
     assoc_legendre_p,
     assoc_legendre_p_all,
@@ -85,11 +77,7 @@ from tapegrad.scipy.special._spherical import (
     spherical_yn,
     yvp,
 )
-from tapegrad.scipy.special._unsupported import (
-    ellip_normal,
-    mathieu_even_coef,
-    mathieu_odd_coef,
-)
+from tapegrad.scipy.special._unsupported import ellip_normal, mathieu_even_coef, mathieu_odd_coef
 
 _look_up, __dir__ = namespace(__name__, "scipy.special")
 _COPIED = copied(__name__)

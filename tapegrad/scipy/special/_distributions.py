@@ -17,11 +17,7 @@ from tapegrad.scipy.special._elementary import power_over
 from tapegrad.scipy.special._incomplete_beta import beta_by_shapes
 from tapegrad.scipy.special._incomplete_gamma import gamma_by_shape
 from tapegrad.scipy.special._inverses import distribution, inverse, tail
-from tapegrad.scipy.special._stretched_beta import (
-    beta_stretched,
-    digamma_excess,
-    student_peak,
-)
+from tapegrad.scipy.special._stretched_beta import beta_stretched, digamma_excess, student_peak
 
 _beta_density, _gamma_density = _incomplete_beta.density, _incomplete_gamma.density
 

@@ -127,11 +127,6 @@ def _mean_slope(out: Value, a: Value, b: Value) -> Value:
     return unbounded(np.where(end, at_end, found), a)
 
 
-elementwise(
-    sp.agm,
-    _mean_slope,
-    lambda out, a, b: _mean_slope(out, b, a),
-    strong=True,
-)
+elementwise(sp.agm, _mean_slope, lambda out, a, b: _mean_slope(out, b, a), strong=True)
 
 __all__ = ["power_over"]

@@ -175,16 +175,10 @@ def _squared_delta(phi: Value, m: Value) -> Value:
 
 
 elementwise(
-    sp.ellipkinc,
-    lambda _out, phi, m: 1 / np.sqrt(_squared_delta(phi, m)),
-    _f_by_m,
-    strong=True,
+    sp.ellipkinc, lambda _out, phi, m: 1 / np.sqrt(_squared_delta(phi, m)), _f_by_m, strong=True
 )
 elementwise(
-    sp.ellipeinc,
-    lambda _out, phi, m: np.sqrt(_squared_delta(phi, m)),
-    _e_by_m,
-    strong=True,
+    sp.ellipeinc, lambda _out, phi, m: np.sqrt(_squared_delta(phi, m)), _e_by_m, strong=True
 )
 
 # --- Jacobi's functions: sn, cn, dn, and the amplitude (DLMF 22.13, 22.16.11)

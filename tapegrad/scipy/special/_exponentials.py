@@ -45,11 +45,7 @@ def _terms(powers: Value, b: Value) -> Value:
 
 
 def _logsumexp(
-    a: Value,
-    axis: Any = None,
-    b: Value = None,
-    keepdims: bool = False,
-    return_sign: bool = False,
+    a: Value, axis: Any = None, b: Value = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     a = a * 1.0 if hasattr(a, "dtype") else np.asarray(a, float)
     counted = a

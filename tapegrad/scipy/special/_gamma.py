@@ -143,10 +143,7 @@ def _beta_slope(out: Value, a: Value, b: Value) -> Value:
 
 
 elementwise(
-    sp.beta,
-    widened(_beta_slope),
-    widened(lambda out, a, b: _beta_slope(out, b, a)),
-    strong=True,
+    sp.beta, widened(_beta_slope), widened(lambda out, a, b: _beta_slope(out, b, a)), strong=True
 )
 elementwise(
     sp.betaln,

@@ -252,12 +252,4 @@ def _constants(m: int, n: int, a: Value, b: Value) -> list[Value]:
     return [cumulant(i, j) for i in range(m + 1) for j in range(n + 1) if i + j]
 
 
-__all__ = [
-    "beta_by_shapes",
-    "cumulants",
-    "density",
-    "logs",
-    "over_tail",
-    "powers",
-    "raising",
-]
+__all__ = ["beta_by_shapes", "cumulants", "density", "logs", "over_tail", "powers", "raising"]

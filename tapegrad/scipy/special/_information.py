@@ -47,10 +47,7 @@ elementwise(
     strong=True,
 )
 elementwise(
-    sp.kl_div,
-    lambda _out, x, y: _log_quotient(x, y),
-    lambda _out, x, y: _rest(x, y),
-    strong=True,
+    sp.kl_div, lambda _out, x, y: _log_quotient(x, y), lambda _out, x, y: _rest(x, y), strong=True
 )
 
 

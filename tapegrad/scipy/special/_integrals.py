@@ -112,10 +112,4 @@ elementwise(
 elementwise(sp.wrightomega, lambda out, _z: out / (1 + out), strong=True)
 
 # DLMF 4.13.4 in a form that holds at 0; the branch k and the tolerance are settings.
-elementwise(
-    sp._lambertw,
-    lambda out, _z, _k, _tol: np.exp(-out) / (1 + out),
-    0,
-    0,
-    strong=True,
-)
+elementwise(sp._lambertw, lambda out, _z, _k, _tol: np.exp(-out) / (1 + out), 0, 0, strong=True)

@@ -165,10 +165,7 @@ elementwise(
     strong=True,
 )
 elementwise(
-    sp.eval_legendre,
-    _along(sp.eval_legendre, 0),
-    lambda _out, n, x: _legendre(n, x),
-    strong=True,
+    sp.eval_legendre, _along(sp.eval_legendre, 0), lambda _out, n, x: _legendre(n, x), strong=True
 )
 elementwise(
     sp.eval_sh_legendre,
@@ -206,10 +203,7 @@ elementwise(
     strong=True,
 )
 elementwise(
-    sp.eval_chebyu,
-    _along(sp.eval_chebyu, 0),
-    lambda _out, n, x: _second(n, x),
-    strong=True,
+    sp.eval_chebyu, _along(sp.eval_chebyu, 0), lambda _out, n, x: _second(n, x), strong=True
 )
 elementwise(
     sp.eval_chebyc,

@@ -23,8 +23,4 @@ mathieu_even_coef = _declared("mathieu_even_coef", _MATHIEU)
 mathieu_odd_coef = _declared("mathieu_odd_coef", _MATHIEU)
 ellip_normal = _declared("ellip_normal", "it is computed by adaptive quadrature")
 
-__all__ = [
-    "ellip_normal",
-    "mathieu_even_coef",
-    "mathieu_odd_coef",
-]
+__all__ = ["ellip_normal", "mathieu_even_coef", "mathieu_odd_coef"]

@@ -174,8 +174,4 @@ for _function in (sp.pbdv, sp.pbvv):
         _along_both(_function, 0),
         lambda out, v, x: (out[1], (x * x / 4 - v - 0.5) * out[0]),
     )
-joint(
-    sp.pbwa,
-    _along_both(sp.pbwa, 0),
-    lambda out, a, x: (out[1], (a - x * x / 4) * out[0]),
-)
+joint(sp.pbwa, _along_both(sp.pbwa, 0), lambda out, a, x: (out[1], (a - x * x / 4) * out[0]))

@@ -12,15 +12,7 @@ from tapegrad._core.values import Traced, any_true, innermost
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats._laws import plain
-from tapegrad.scipy.stats._methods import (
-    AREAS,
-    INSIDE,
-    MOMENTS,
-    OUTSIDE,
-    Methods,
-    named,
-    shared,
-)
+from tapegrad.scipy.stats._methods import AREAS, INSIDE, MOMENTS, OUTSIDE, Methods, named, shared
 from tapegrad.scipy.stats._quadrature import column
 from tapegrad.scipy.stats._shared import unknown
 
@@ -79,10 +71,7 @@ class DiscreteMethods(Methods):
 
         made = named(getattr(self.theirs, method), self.name, method)
         by_formula(
-            made,
-            formula,
-            arrays=len(self.shapes) + 2,
-            signature=self.signature("k", "loc=0"),
+            made, formula, arrays=len(self.shapes) + 2, signature=self.signature("k", "loc=0")
         )
         return made
 

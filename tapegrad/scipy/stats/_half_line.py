@@ -306,12 +306,10 @@ LAWS: dict[str, Density] = {
     ),
     "invgauss": Density(_invgauss_logpdf, logcdf=_invgauss_logcdf, logsf=_invgauss_logsf),
     "invweibull": Density(
-        lambda y, c: np.log(c) - (c + 1) * np.log(y) - y**-c,
-        logcdf=lambda y, c: -(y**-c),
+        lambda y, c: np.log(c) - (c + 1) * np.log(y) - y**-c, logcdf=lambda y, c: -(y**-c)
     ),
     "kappa3": Density(
-        lambda y, a: np.log(a) - (a + 1) / a * np.log(a + y**a),
-        logcdf=_kappa3_logcdf,
+        lambda y, a: np.log(a) - (a + 1) / a * np.log(a + y**a), logcdf=_kappa3_logcdf
     ),
     "levy": Density(
         lambda y: -LOG_2PI / 2 - 1.5 * np.log(y) - 1 / (2 * y),
@@ -412,8 +410,7 @@ LAWS: dict[str, Density] = {
         logcdf=lambda y, c: -((0 - y) ** c),
     ),
     "weibull_min": Density(
-        lambda y, c: np.log(c) + sp.xlogy(c - 1, y) - y**c,
-        logsf=lambda y, c: -(y**c),
+        lambda y, c: np.log(c) + sp.xlogy(c - 1, y) - y**c, logsf=lambda y, c: -(y**c)
     ),
 }
 

@@ -19,13 +19,7 @@ from tapegrad._block import setting
 from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
-from tapegrad.scipy.stats._ends import (
-    AT_INFINITY,
-    NOT_AT_ENDS,
-    area_at,
-    inward,
-    vanishing,
-)
+from tapegrad.scipy.stats._ends import AT_INFINITY, NOT_AT_ENDS, area_at, inward, vanishing
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
 from tapegrad.scipy.stats._laws import Density, Formulas
 from tapegrad.scipy.stats._quadrature import expectation

@@ -325,17 +325,12 @@ def _tukey_by_shape(out: Any, y: Any, lam: Any) -> Any:
 
 
 elementwise(
-    _tukey_cdf,
-    lambda _out, y, lam: np.exp(_tukey_logpdf(y, lam)),
-    _tukey_by_shape,
-    strong=True,
+    _tukey_cdf, lambda _out, y, lam: np.exp(_tukey_logpdf(y, lam)), _tukey_by_shape, strong=True
 )
 
 LAWS: dict[str, Density] = {
     "cauchy": Density(
-        lambda y: -LOG_PI - np.log1p(y * y),
-        cdf=lambda y: np.arctan2(1.0, -y) / np.pi,
-        even=True,
+        lambda y: -LOG_PI - np.log1p(y * y), cdf=lambda y: np.arctan2(1.0, -y) / np.pi, even=True
     ),
     "crystalball": Density(
         _crystal_logpdf, cdf=_crystal_cdf, sf=_crystal_sf, kinks=lambda beta, m: (-beta,)
@@ -384,9 +379,7 @@ LAWS: dict[str, Density] = {
         logsf=lambda y, a, b: sp.log_ndtr(-a - b * np.arcsinh(y)),
     ),
     "kappa4": Density(
-        _kappa4_logpdf,
-        logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1],
-        support=_kappa4_ends,
+        _kappa4_logpdf, logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1], support=_kappa4_ends
     ),
     "laplace": Density(lambda y: -abs(y) - LOG_2, **_tails(lambda y: np.exp(-y) / 2)),
     "laplace_asymmetric": Density(
@@ -448,10 +441,7 @@ LAWS: dict[str, Density] = {
     ),
     "t": Density(_student_logpdf, **_tails(_student_tail), score=(_student_score, _student_by_df)),
     "tukeylambda": Density(
-        _tukey_logpdf,
-        cdf=_tukey_cdf,
-        sf=lambda y, lam: _tukey_cdf(-y, lam),
-        support=_tukey_ends,
+        _tukey_logpdf, cdf=_tukey_cdf, sf=lambda y, lam: _tukey_cdf(-y, lam), support=_tukey_ends
     ),
 }
 

@@ -146,12 +146,4 @@ CONSTANT = (
 )
 
 
-__all__ = [
-    "CONSTANT",
-    "DEFINITIONS",
-    "array_of",
-    "central",
-    "defines",
-    "given",
-    "reduces",
-]
+__all__ = ["CONSTANT", "DEFINITIONS", "array_of", "central", "defines", "given", "reduces"]

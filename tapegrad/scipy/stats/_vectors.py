@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from tapegrad import (
-    NotDifferentiableError,
-    elementwise,
-    general,
-    primitive,
-    stop_gradient,
-)
+from tapegrad import NotDifferentiableError, elementwise, general, primitive, stop_gradient
 from tapegrad._core.values import any_true
 from tapegrad.rules.limits import are_close
 from tapegrad.scipy import _special as sp

@@ -32,12 +32,7 @@ class System:
     """How a system is solved: the method with its options, and where A's elements lie."""
 
     def __init__(
-        self,
-        name: str,
-        options: dict[str, Any],
-        matrix: Any,
-        operator: Any,
-        derived: bool = False,
+        self, name: str, options: dict[str, Any], matrix: Any, operator: Any, derived: bool = False
     ) -> None:
         self.name, self.options = name, options
         self.matrix, self.operator = matrix, operator  # one of them is None

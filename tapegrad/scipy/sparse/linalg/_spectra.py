@@ -117,10 +117,7 @@ def _pairs_vjp(
 
 
 PAIRS = general(
-    primitive(_plain_pairs),
-    vjp=_pairs_vjp,
-    arrays=3,
-    name="scipy.sparse.linalg.eigsh",
+    primitive(_plain_pairs), vjp=_pairs_vjp, arrays=3, name="scipy.sparse.linalg.eigsh"
 )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import scipy
@@ -84,4 +85,15 @@ def namespace(own: str, theirs: str) -> tuple[Callable[[str], Any], Callable[[],
     return look_up, lambda: dir(found)
 
 
-__all__ = ["expressed_by", "mirror", "namespace", "with_defaults"]
+def shared_names(own: str, theirs: str, *others: str) -> Iterator[str]:
+    """The `__all__` of a module: what it has so far of SciPy's functions and classes, and others.
+
+    own, theirs: as those of `namespace`
+    """
+    held = vars(sys.modules[own])
+    names = dir(importlib.import_module(theirs))
+    yield from others
+    yield from (name for name in names if name[0] != "_" and callable(held.get(name)))
+
+
+__all__ = ["expressed_by", "mirror", "namespace", "shared_names", "with_defaults"]

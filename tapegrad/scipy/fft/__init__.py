@@ -18,7 +18,7 @@ array([ 1.73205081,  0.        , -1.73205081])
 
 from __future__ import annotations
 
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.fft._backend import __ua_domain__, __ua_function__
 from tapegrad.scipy.fft._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from tapegrad.scipy.fft._fourier import (
@@ -47,37 +47,4 @@ from tapegrad.scipy.fft._hankel import fht, ifht
 
 __getattr__, __dir__ = namespace(__name__, "scipy.fft")
 
-__all__ = [
-    "__ua_domain__",
-    "__ua_function__",
-    "dct",
-    "dctn",
-    "dst",
-    "dstn",
-    "fft",
-    "fft2",
-    "fftn",
-    "fftshift",
-    "fht",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "idct",
-    "idctn",
-    "idst",
-    "idstn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ifht",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftn",
-]
+__all__ = list(shared_names(__name__, "scipy.fft"))

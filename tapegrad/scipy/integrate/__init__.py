@@ -9,7 +9,7 @@ of their own; take `solve_ivp`, or `ode`.
 from __future__ import annotations
 
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.integrate import _boundary as _boundary
 from tapegrad.scipy.integrate._elements import nsum, tanhsinh
 from tapegrad.scipy.integrate._initial_value import odeint, solve_ivp
@@ -34,28 +34,6 @@ from tapegrad.scipy.integrate._samples import (
 )
 
 __getattr__, __dir__ = namespace(__name__, "scipy.integrate")
-_COPIED = copied(__name__)
-globals().update(_COPIED)
+globals().update(copied(__name__))
 
-__all__ = [  # noqa: PLE0604
-    *_COPIED,
-    "cubature",
-    "cumulative_simpson",
-    "cumulative_trapezoid",
-    "dblquad",
-    "fixed_quad",
-    "newton_cotes",
-    "nquad",
-    "nsum",
-    "ode",
-    "odeint",
-    "qmc_quad",
-    "quad",
-    "quad_vec",
-    "romb",
-    "simpson",
-    "solve_ivp",
-    "tanhsinh",
-    "tplquad",
-    "trapezoid",
-]
+__all__ = list(shared_names(__name__, "scipy.integrate"))

@@ -14,7 +14,7 @@ True
 
 from __future__ import annotations
 
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.interpolate._bsplines import (
     BSpline,
     insert,
@@ -74,58 +74,10 @@ from tapegrad.scipy.interpolate._univariate import (
 )
 
 pchip = PchipInterpolator
+
+__getattr__, __dir__ = namespace(__name__, "scipy.interpolate")
+
+__all__ = list(shared_names(__name__, "scipy.interpolate"))
+
+# Functions without a derivative are not listed.
 globals().update(_REFUSED)
-
-_look_up, __dir__ = namespace(__name__, "scipy.interpolate")
-__getattr__ = _look_up
-
-__all__ = [
-    "AAA",
-    "Akima1DInterpolator",
-    "BPoly",
-    "BSpline",
-    "BarycentricInterpolator",
-    "CloughTocher2DInterpolator",
-    "CubicHermiteSpline",
-    "CubicSpline",
-    "FloaterHormannInterpolator",
-    "InterpolatedUnivariateSpline",
-    "KroghInterpolator",
-    "LSQUnivariateSpline",
-    "LinearNDInterpolator",
-    "NdBSpline",
-    "NdPPoly",
-    "NearestNDInterpolator",
-    "PPoly",
-    "PchipInterpolator",
-    "RBFInterpolator",
-    "Rbf",
-    "RectBivariateSpline",
-    "RegularGridInterpolator",
-    "UnivariateSpline",
-    "approximate_taylor_polynomial",
-    "barycentric_interpolate",
-    "bisplev",
-    "griddata",
-    "insert",
-    "interp1d",
-    "interpn",
-    "krogh_interpolate",
-    "lagrange",
-    "make_interp_spline",
-    "make_lsq_spline",
-    "make_smoothing_spline",
-    "make_splprep",
-    "make_splrep",
-    "pade",
-    "pchip",
-    "pchip_interpolate",
-    "spalde",
-    "splantider",
-    "splder",
-    "splev",
-    "splint",
-    "splprep",
-    "splrep",
-    "sproot",
-]

@@ -18,7 +18,7 @@ np.float64(7.0)
 from __future__ import annotations
 
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.linalg._banded import (
     cho_solve_banded,
     cholesky_banded,
@@ -103,86 +103,10 @@ from tapegrad.scipy.linalg._spectra import (
 )
 from tapegrad.scipy.linalg._undecided import MADE
 
-_COPIED = copied(__name__)
-
-__all__ = [  # noqa: PLE0604
-    *_COPIED,
-    "block_diag",
-    "cho_factor",
-    "cho_solve",
-    "cho_solve_banded",
-    "cholesky",
-    "cholesky_banded",
-    "circulant",
-    "clarkson_woodruff_transform",
-    "companion",
-    "convolution_matrix",
-    "coshm",
-    "cosm",
-    "det",
-    "diagsvd",
-    "eig",
-    "eig_banded",
-    "eigh",
-    "eigh_tridiagonal",
-    "eigvals",
-    "eigvals_banded",
-    "eigvalsh",
-    "eigvalsh_tridiagonal",
-    "expm",
-    "expm_frechet",
-    "fiedler",
-    "fiedler_companion",
-    "fractional_matrix_power",
-    "funm",
-    "hankel",
-    "inv",
-    "khatri_rao",
-    "leslie",
-    "logm",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "matmul_toeplitz",
-    "matrix_balance",
-    "norm",
-    "null_space",
-    "orth",
-    "orthogonal_procrustes",
-    "pinv",
-    "pinvh",
-    "polar",
-    "qr",
-    "qr_multiply",
-    "rq",
-    "rsf2csf",
-    "schur",
-    "signm",
-    "sinhm",
-    "sinm",
-    "solve",
-    "solve_banded",
-    "solve_circulant",
-    "solve_continuous_are",
-    "solve_continuous_lyapunov",
-    "solve_discrete_are",
-    "solve_discrete_lyapunov",
-    "solve_lyapunov",
-    "solve_sylvester",
-    "solve_toeplitz",
-    "solve_triangular",
-    "solveh_banded",
-    "sqrtm",
-    "subspace_angles",
-    "svd",
-    "svdvals",
-    "tanhm",
-    "tanm",
-    "toeplitz",
-]
-
-# Functions without a derivative, and those that only some versions of SciPy have.
-globals().update(MADE | _COPIED)
-
 __getattr__, __dir__ = namespace(__name__, "scipy.linalg")
+globals().update(copied(__name__))
+
+__all__ = list(shared_names(__name__, "scipy.linalg"))
+
+# Functions without a derivative are not listed.
+globals().update(MADE)

@@ -22,7 +22,7 @@ np.float64(-0.3989)
 from __future__ import annotations
 
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.ndimage._constant import MADE
 from tapegrad.scipy.ndimage._filters import (
     convolve,
@@ -87,61 +87,9 @@ from tapegrad.scipy.ndimage._rank import (
 from tapegrad.scipy.ndimage._splines import spline_filter, spline_filter1d
 
 __getattr__, __dir__ = namespace(__name__, "scipy.ndimage")
-_COPIED = copied(__name__)
-globals().update(MADE | _COPIED)
+globals().update(copied(__name__))
 
-__all__ = [  # noqa: PLE0604
-    *_COPIED,
-    "affine_transform",
-    "black_tophat",
-    "center_of_mass",
-    "convolve",
-    "convolve1d",
-    "correlate",
-    "correlate1d",
-    "extrema",
-    "fourier_ellipsoid",
-    "fourier_gaussian",
-    "fourier_shift",
-    "fourier_uniform",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
-    "generic_gradient_magnitude",
-    "generic_laplace",
-    "geometric_transform",
-    "grey_closing",
-    "grey_dilation",
-    "grey_erosion",
-    "grey_opening",
-    "laplace",
-    "map_coordinates",
-    "maximum",
-    "maximum_filter",
-    "maximum_filter1d",
-    "mean",
-    "median",
-    "median_filter",
-    "minimum",
-    "minimum_filter",
-    "minimum_filter1d",
-    "morphological_gradient",
-    "morphological_laplace",
-    "percentile_filter",
-    "prewitt",
-    "rank_filter",
-    "rotate",
-    "shift",
-    "sobel",
-    "spline_filter",
-    "spline_filter1d",
-    "standard_deviation",
-    "sum",
-    "sum_labels",
-    "uniform_filter",
-    "uniform_filter1d",
-    "variance",
-    "white_tophat",
-    "zoom",
-]
+__all__ = list(shared_names(__name__, "scipy.ndimage"))
+
+# Functions without a derivative are not listed.
+globals().update(MADE)

@@ -26,14 +26,13 @@ array([[ 0.5, -0.5],
 from __future__ import annotations
 
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.optimize import _fits
 from tapegrad.scipy.optimize._calls import solver
 from tapegrad.scipy.optimize._conditions import Bounds, Roots, fixed_points, minima
 
 __getattr__, __dir__ = namespace(__name__, "scipy.optimize")
-_COPIED = copied(__name__)
-globals().update(_COPIED)
+globals().update(copied(__name__))
 
 # The conditions at the solution of each. at: where a tuple of results has the value there.
 anderson = solver("anderson", Roots)
@@ -79,50 +78,4 @@ curve_fit = solver("curve_fit", _fits.curve_fit)
 lsq_linear = solver("lsq_linear", _fits.linear)
 nnls = solver("nnls", _fits.linear)
 
-
-__all__ = [  # noqa: PLE0604
-    *_COPIED,
-    "Bounds",
-    "anderson",
-    "basinhopping",
-    "bisect",
-    "brent",
-    "brenth",
-    "brentq",
-    "broyden1",
-    "broyden2",
-    "brute",
-    "curve_fit",
-    "diagbroyden",
-    "differential_evolution",
-    "direct",
-    "dual_annealing",
-    "excitingmixing",
-    "fixed_point",
-    "fmin",
-    "fmin_bfgs",
-    "fmin_cg",
-    "fmin_cobyla",
-    "fmin_l_bfgs_b",
-    "fmin_ncg",
-    "fmin_powell",
-    "fmin_slsqp",
-    "fmin_tnc",
-    "fminbound",
-    "fsolve",
-    "golden",
-    "least_squares",
-    "leastsq",
-    "linearmixing",
-    "lsq_linear",
-    "minimize",
-    "minimize_scalar",
-    "newton",
-    "newton_krylov",
-    "nnls",
-    "ridder",
-    "root",
-    "root_scalar",
-    "shgo",
-    "toms748",
-]
+__all__ = list(shared_names(__name__, "scipy.optimize"))

@@ -16,7 +16,7 @@ np.float64(0.75)
 from __future__ import annotations
 
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.signal import windows
 from tapegrad.scipy.signal._conversions import (
     bilinear,
@@ -109,99 +109,9 @@ from tapegrad.scipy.signal._windows import get_window
 from tapegrad.scipy.signal._zero_phase import filtfilt, sosfiltfilt
 
 __getattr__, __dir__ = namespace(__name__, "scipy.signal")
-_COPIED = copied(__name__)
-globals().update(MADE | _COPIED)
+globals().update(copied(__name__))
 
-__all__ = [  # noqa: PLE0604
-    *_COPIED,
-    "bilinear",
-    "bilinear_zpk",
-    "bode",
-    "chirp",
-    "choose_conv_method",
-    "coherence",
-    "cont2discrete",
-    "convolve",
-    "convolve2d",
-    "correlate",
-    "correlate2d",
-    "csd",
-    "czt",
-    "dbode",
-    "decimate",
-    "deconvolve",
-    "detrend",
-    "dfreqresp",
-    "dimpulse",
-    "dlsim",
-    "dstep",
-    "envelope",
-    "fftconvolve",
-    "filtfilt",
-    "find_peaks",
-    "freqresp",
-    "freqs",
-    "freqs_zpk",
-    "freqz",
-    "freqz_sos",
-    "freqz_zpk",
-    "gauss_spline",
-    "gausspulse",
-    "get_window",
-    "group_delay",
-    "hilbert",
-    "hilbert2",
-    "impulse",
-    "istft",
-    "kaiser_atten",
-    "kaiser_beta",
-    "lfilter",
-    "lfilter_zi",
-    "lfiltic",
-    "lombscargle",
-    "lp2bp",
-    "lp2bp_zpk",
-    "lp2bs",
-    "lp2bs_zpk",
-    "lp2hp",
-    "lp2hp_zpk",
-    "lp2lp",
-    "lp2lp_zpk",
-    "lsim",
-    "medfilt",
-    "medfilt2d",
-    "normalize",
-    "oaconvolve",
-    "order_filter",
-    "peak_prominences",
-    "peak_widths",
-    "periodogram",
-    "resample",
-    "resample_poly",
-    "savgol_coeffs",
-    "savgol_filter",
-    "sawtooth",
-    "sos2tf",
-    "sos2zpk",
-    "sosfilt",
-    "sosfilt_zi",
-    "sosfiltfilt",
-    "sosfreqz",
-    "spectrogram",
-    "square",
-    "ss2tf",
-    "ss2zpk",
-    "step",
-    "stft",
-    "sweep_poly",
-    "tf2ss",
-    "tf2zpk",
-    "upfirdn",
-    "vectorstrength",
-    "welch",
-    "wiener",
-    "windows",
-    "zoom_fft",
-    "zpk2ss",
-    "zpk2tf",
-]
+__all__ = list(shared_names(__name__, "scipy.signal", "windows"))
+
+# Functions without a derivative are not listed.
+globals().update(MADE)

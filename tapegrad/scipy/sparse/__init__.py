@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.sparse._arrays import SparseArray
 from tapegrad.scipy.sparse._construct import (
     block_array,
@@ -60,52 +60,6 @@ from tapegrad.scipy.sparse._construct import (
 from tapegrad.scipy.sparse._matrices import SparseMatrix
 from tapegrad.scipy.sparse._operators import operate
 
-__all__ = [
-    "SparseArray",
-    "SparseMatrix",
-    "block_array",
-    "block_diag",
-    "bmat",
-    "bsr_array",
-    "bsr_matrix",
-    "coo_array",
-    "coo_matrix",
-    "csc_array",
-    "csc_matrix",
-    "csr_array",
-    "csr_matrix",
-    "dia_array",
-    "dia_matrix",
-    "diags",
-    "diags_array",
-    "dok_array",
-    "dok_matrix",
-    "expand_dims",
-    "find",
-    "hstack",
-    "issparse",
-    "isspmatrix",
-    "isspmatrix_bsr",
-    "isspmatrix_coo",
-    "isspmatrix_csc",
-    "isspmatrix_csr",
-    "isspmatrix_dia",
-    "isspmatrix_dok",
-    "isspmatrix_lil",
-    "kron",
-    "kronsum",
-    "lil_array",
-    "lil_matrix",
-    "linalg",
-    "operate",
-    "permute_dims",
-    "spdiags",
-    "swapaxes",
-    "tril",
-    "triu",
-    "vstack",
-]
-
 _look_up, __dir__ = namespace(__name__, "scipy.sparse")
 
 
@@ -115,3 +69,8 @@ def __getattr__(name: str) -> Any:
 
         return import_module(f"{__name__}.linalg")
     return _look_up(name)
+
+
+__all__ = list(
+    shared_names(__name__, "scipy.sparse", "SparseArray", "SparseMatrix", "linalg", "operate")
+)

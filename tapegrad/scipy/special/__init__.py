@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import _ufuncs
 
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.special import (
     _airy,
     _bessel,
@@ -80,8 +80,7 @@ from tapegrad.scipy.special._spherical import (
 from tapegrad.scipy.special._unsupported import ellip_normal, mathieu_even_coef, mathieu_odd_coef
 
 _look_up, __dir__ = namespace(__name__, "scipy.special")
-_COPIED = copied(__name__)
-globals().update(_COPIED)
+globals().update(copied(__name__))
 
 
 def __getattr__(name: str) -> Any:
@@ -91,68 +90,4 @@ def __getattr__(name: str) -> Any:
     return ufunc if isinstance(ufunc, np.ufunc) else found
 
 
-__all__ = [  # noqa: PLE0604
-    *_COPIED,
-    "_airy",
-    "_bessel",
-    "_distributions",
-    "_elementary",
-    "_elliptic",
-    "_errors",
-    "_gamma",
-    "_hypergeometric",
-    "_information",
-    "_integrals",
-    "_kolmogorov",
-    "_noncentral",
-    "_polynomials",
-    "_struve",
-    "_waves",
-    "_zeta",
-    "assoc_laguerre",
-    "assoc_legendre_p",
-    "assoc_legendre_p_all",
-    "comb",
-    "diric",
-    "ellip_harm",
-    "ellip_harm_2",
-    "ellip_normal",
-    "factorial",
-    "factorial2",
-    "factorialk",
-    "h1vp",
-    "h2vp",
-    "ivp",
-    "jvp",
-    "kvp",
-    "legendre_p",
-    "legendre_p_all",
-    "lmbda",
-    "log_softmax",
-    "logsumexp",
-    "lqmn",
-    "lqn",
-    "mathieu_even_coef",
-    "mathieu_odd_coef",
-    "multigammaln",
-    "obl_cv_seq",
-    "pbdn_seq",
-    "pbdv_seq",
-    "pbvv_seq",
-    "perm",
-    "polygamma",
-    "pro_cv_seq",
-    "riccati_jn",
-    "riccati_yn",
-    "softmax",
-    "softplus",
-    "sph_harm_y",
-    "sph_harm_y_all",
-    "sph_legendre_p",
-    "sph_legendre_p_all",
-    "spherical_in",
-    "spherical_jn",
-    "spherical_kn",
-    "spherical_yn",
-    "yvp",
-]
+__all__ = list(shared_names(__name__, "scipy.special"))

@@ -11,14 +11,8 @@ import scipy.stats
 
 from tapegrad import composite, constant
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import mirror, namespace
-from tapegrad.scipy.stats import (
-    _averages,  # noqa: F401 - enter the table
-    _estimates,  # noqa: F401
-    _orders,  # noqa: F401
-    contingency,
-    qmc,
-)
+from tapegrad.scipy._mirror import mirror, namespace, shared_names
+from tapegrad.scipy.stats import _averages, _estimates, _orders, contingency, qmc
 from tapegrad.scipy.stats._kernels import gaussian_kde
 from tapegrad.scipy.stats._multivariate import MULTIVARIATE
 from tapegrad.scipy.stats._sample import CONSTANT, DEFINITIONS
@@ -41,20 +35,8 @@ globals().update(MULTIVARIATE)
 globals().update(_FUNCTIONS)
 globals().update(VARIABLES)
 globals().update(OF_VARIABLES)
-_COPIED = copied(__name__)
-globals().update(_COPIED)
+globals().update(copied(__name__))
 
 __getattr__, __dir__ = namespace(__name__, "scipy.stats")
 
-__all__ = [  # noqa: PLE0604
-    "contingency",
-    "gaussian_kde",
-    "make_distribution",
-    "qmc",
-    *_COPIED,
-    *DISTRIBUTIONS,
-    *MULTIVARIATE,
-    *OF_VARIABLES,
-    *VARIABLES,
-    *_FUNCTIONS,
-]
+__all__ = list(shared_names(__name__, "scipy.stats", "contingency", "qmc"))

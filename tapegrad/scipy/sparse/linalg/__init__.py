@@ -15,7 +15,7 @@ np.float64(-0.5)
 
 from __future__ import annotations
 
-from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy._mirror import namespace, shared_names
 from tapegrad.scipy.sparse.linalg._direct import (
     SuperLU,
     factorized,
@@ -31,31 +31,9 @@ bicg, bicgstab, cg, cgs = (SOLVERS[name] for name in ("bicg", "bicgstab", "cg", 
 gmres, lgmres, minres, qmr = (SOLVERS[name] for name in ("gmres", "lgmres", "minres", "qmr"))
 gcrotmk, tfqmr = SOLVERS["gcrotmk"], SOLVERS["tfqmr"]
 
-__all__ = [
-    "SuperLU",
-    "bicg",
-    "bicgstab",
-    "cg",
-    "cgs",
-    "eigs",
-    "eigsh",
-    "expm_multiply",
-    "factorized",
-    "gcrotmk",
-    "gmres",
-    "lgmres",
-    "matrix_power",
-    "minres",
-    "norm",
-    "qmr",
-    "splu",
-    "spsolve",
-    "spsolve_triangular",
-    "svds",
-    "tfqmr",
-]
-
-# Functions that refuse traced matrices, and say what to use.
-globals().update(REFUSED)
-
 __getattr__, __dir__ = namespace(__name__, "scipy.sparse.linalg")
+
+__all__ = list(shared_names(__name__, "scipy.sparse.linalg"))
+
+# Functions that refuse traced matrices, and say what to use, are not listed.
+globals().update(REFUSED)

@@ -395,3 +395,19 @@ def test_zeros_beside_the_elements_are_of_their_dtype():
         return np.sum(x)
 
     grad(dtypes)(np.array([1.0, 2.0], np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int8, bool])
+def test_differences_are_in_the_dtype_of_both(dtype):
+    """An unsigned element has no negative, nor has a bool."""
+    plain = np.array([[1, 0], [0, 2]]).astype(dtype)
+    theirs = scipy_sparse.csr_array(plain)
+
+    def differences(x):
+        a = sparse.csr_array((x, ([0, 1], [0, 1])), shape=(2, 2))
+        return (a - theirs).toarray(), (theirs - a).toarray(), a - plain, plain - a
+
+    values, slopes = jvp(differences, (np.array([0.5, 0.25]),), (np.ones(2),))
+    expected = np.diag([0.5, 0.25]) - plain
+    assert np.array_equal(values, [expected, -expected, expected, -expected])
+    assert np.array_equal(slopes, [np.eye(2), -np.eye(2), np.eye(2), -np.eye(2)])

@@ -187,10 +187,18 @@ class Arithmetic(Parts, Elements):
     __radd__ = __add__
 
     def __sub__(self, other: Value) -> Any:
-        return self + -other
+        y = self._operand(other)
+        return self + _negative(y, self)
 
     def __rsub__(self, other: Value) -> Any:
-        return -self + other
+        y = self._operand(other)
+        return _negative(self, y) + y
+
+
+def _negative(x: Any, other: Any) -> Any:
+    """-x in the dtype of a sum with the other: unsigned elements have no negative."""
+    dtype = np.result_type(*(getattr(y, "dtype", y) for y in (x, other)))
+    return -x.astype(dtype) if hasattr(x, "dtype") and x.dtype != dtype else -x
 
 
 def _in_shape(found: Any, shape: Shape) -> Any:

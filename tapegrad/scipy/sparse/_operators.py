@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,10 @@ def operate(ufunc: np.ufunc, method: str, inputs: Sequence[Value], kwargs: dict[
             "(@, *, +, -, /) or A.dot(x). Use A.toarray() for all else."
         )
     a, x = inputs
-    return function(a, x)
+    of_matrices = any(map(scipy.sparse.isspmatrix, inputs)) and np.ndim(a) and np.ndim(x)
+    if function is operator.matmul or function is operator.mul and of_matrices:
+        return _matmul(a, x)
+    return function(*(of(y) if scipy.sparse.issparse(y) else y for y in inputs))
 
 
 def _matmul(a: Any, x: Any) -> Any:
@@ -71,49 +75,16 @@ def _matmul(a: Any, x: Any) -> Any:
     return found.T if a.ndim == 2 else found
 
 
-def _multiply(a: Any, x: Any) -> Any:
-    matrix, other = (a, x) if scipy.sparse.issparse(a) else (x, a)
-    if scipy.sparse.isspmatrix(matrix) and np.ndim(other):
-        return _matmul(a, x)
-    return of(matrix).multiply(other)
-
-
-def _add(a: Any, x: Any) -> Any:
-    matrix, other = (a, x) if scipy.sparse.issparse(a) else (x, a)
-    return _dense(matrix, other) + other
-
-
-def _subtract(a: Any, x: Any) -> Any:
-    if scipy.sparse.issparse(a):
-        return _dense(a, x) - x
-    return a - _dense(x, a)
-
-
-def _divide(a: Any, x: Any) -> Any:
-    if not scipy.sparse.issparse(a):
-        raise NotDifferentiableError(
-            "x / A of a sparse matrix A: expected a dense one. Divide by A.toarray(), or solve "
-            "with tapegrad.scipy.sparse.linalg.spsolve."
-        )
-    return of(a) / x
-
-
-def _dense(matrix: Any, other: Any) -> Any:
-    if not np.ndim(other):
-        raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
-    return matrix.toarray()
-
-
 def _shaped(x: Any) -> Any:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
 _MEANINGS: dict[np.ufunc, Any] = {
-    np.matmul: _matmul,
-    np.multiply: _multiply,
-    np.add: _add,
-    np.subtract: _subtract,
-    np.divide: _divide,
+    np.matmul: operator.matmul,
+    np.multiply: operator.mul,
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.divide: operator.truediv,
 }
 
 __all__ = ["operate"]

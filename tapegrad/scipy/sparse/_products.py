@@ -97,29 +97,23 @@ def product(data: Value, x: Value, rows: Any, columns: Any, shape: Any) -> Any:
 # --- Sums of elements that share a position
 
 
-def _plain_placed(data: Value, rows: Any, columns: Any, shape: Any) -> Value:
-    return scipy.sparse.coo_array((data, (rows, columns)), shape=shape).toarray()
+def _plain_summed(data: Value, places: Any, count: int) -> Value:
+    column = np.zeros(len(places), int)
+    return scipy.sparse.coo_array((data, (places, column)), shape=(count, 1)).toarray()[:, 0]
 
 
-def _placed_transpose(
-    g: Cotangent, _out: Value, _data: Value, rows: Any, columns: Any, shape: Any
-) -> Cotangent:
-    return g[rows, columns]
+def _summed_transpose(g: Cotangent, _out: Value, _x: Value, places: Any, count: int) -> Cotangent:
+    return g[places]
 
 
-PLACED = linear(
-    primitive(_plain_placed), _placed_transpose, arrays=1, name="scipy.sparse: A.toarray()"
+SUMMED = linear(
+    primitive(_plain_summed), _summed_transpose, arrays=1, name="scipy.sparse: A.toarray()"
 )
-
-
-def placed(data: Value, rows: Any, columns: Any, shape: Any) -> Any:
-    """The dense matrix with these elements, added up where positions are equal."""
-    return PLACED.apply_bound([data], {"rows": rows, "columns": columns, "shape": shape})
 
 
 def summed(data: Value, places: Any, count: int) -> Any:
     """The sums of the elements that share a place, of `count` places."""
-    return placed(data, places, np.zeros(len(places), int), (count, 1))[:, 0]
+    return SUMMED.apply_bound([data], {"places": places, "count": count})
 
 
-__all__ = ["placed", "product", "summed", "times"]
+__all__ = ["product", "summed", "times"]

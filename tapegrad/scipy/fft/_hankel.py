@@ -7,38 +7,25 @@ modes of the non-linear power spectrum, MNRAS 312 (2000), appendix B.
 
 from __future__ import annotations
 
+from typing import Any
+
 import scipy.fft as sf
 
 from tapegrad._core.forms import linear
-from tapegrad._core.types import Cotangent, Value
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.scipy._mirror import mirror
 
 fht, ifht = mirror(sf.fht, "tapegrad.scipy.fft"), mirror(sf.ifht, "tapegrad.scipy.fft")
 
 
-def _fht_transpose(
-    g: Cotangent,
-    _out: Value,
-    _a: Value,
-    dln: float,
-    mu: float,
-    offset: float = 0.0,
-    bias: float = 0.0,
-) -> Cotangent:
-    return fht(g, dln, mu, offset, bias)
+def _own_transpose(function: Function) -> Function:
+    """The matrix of either is symmetric."""
+
+    def transpose(g: Cotangent, _out: Value, _a: Value, **given: Any) -> Cotangent:
+        return function(g, **given)
+
+    return transpose
 
 
-def _ifht_transpose(
-    g: Cotangent,
-    _out: Value,
-    _a: Value,
-    dln: float,
-    mu: float,
-    offset: float = 0.0,
-    bias: float = 0.0,
-) -> Cotangent:
-    return ifht(g, dln, mu, offset, bias)
-
-
-linear(fht, _fht_transpose, batch="(n)")
-linear(ifht, _ifht_transpose, batch="(n)")
+linear(fht, _own_transpose(fht), batch="(n)")
+linear(ifht, _own_transpose(ifht), batch="(n)")

@@ -131,30 +131,8 @@ def _of_two(
     return w, np.linalg.solve(adjoint(factor), y)
 
 
-def _eigvalsh(
-    a: Value,
-    b: Value,
-    *,
-    lower: bool,
-    overwrite_a: bool,
-    overwrite_b: bool,
-    type: int,
-    check_finite: bool,
-    subset_by_index: Any,
-    subset_by_value: Any,
-    driver: str | None,
-) -> Any:
-    return _eigh(
-        a,
-        b,
-        lower=lower,
-        eigvals_only=True,
-        type=type,
-        check_finite=check_finite,
-        subset_by_index=subset_by_index,
-        subset_by_value=subset_by_value,
-        driver=driver,
-    )
+def _eigvalsh(a: Value, b: Value, **options: Any) -> Any:
+    return _eigh(a, b, eigvals_only=True, **options)
 
 
 eigh = expressed(scipy.linalg.eigh, _eigh)

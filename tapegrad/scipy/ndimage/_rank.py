@@ -375,37 +375,17 @@ def _eroded(
     return _by_rank(x, whole, 0, modes, cval, origins, np.reshape(heights, whole.shape))
 
 
-def _erosion(
-    input: Value,
-    size: Any = None,
-    footprint: Any = None,
-    structure: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Value:
-    x = _real_image(input)
-    eroded = _eroded(x, size, footprint, structure, mode, cval, origin, axes)
-    return finished(eroded, output, input)
-
-
-def _dilation(
-    input: Value,
-    size: Any = None,
-    footprint: Any = None,
-    structure: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
+def _dilated(
+    x: Value,
+    size: Any,
+    footprint: Any,
+    structure: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
 ) -> Value:
     """The erosion of the negative image by the reversed structure."""
-    x = _real_image(input)
     chosen = axes_of(axes, x.ndim)
     if size is None and footprint is None and structure is None:
         raise ValueError("scipy.ndimage: expected size, footprint or structure.")
@@ -420,12 +400,11 @@ def _dilation(
         -own - (side % 2 == 0)
         for own, side in zip(for_each(origin, len(chosen), "origin"), sides, strict=True)
     ]
-    eroded = _eroded(-x, size, footprint, structure, mode, -cval, origins, axes)
-    return finished(-eroded, output)
+    return -_eroded(-x, size, footprint, structure, mode, -cval, origins, axes)
 
 
-def _combined(combine: Function) -> Function:
-    """A function of the image, of its erosion and its dilation as functions of an image."""
+def _morphology(combine: Function) -> Function:
+    """A function of the image, and of erosion and dilation as functions of an image."""
 
     def definition(
         input: Value,
@@ -439,24 +418,22 @@ def _combined(combine: Function) -> Function:
         *,
         axes: Any = None,
     ) -> Value:
-        given = (size, footprint, structure, None, mode, cval, origin)
-        return finished(
-            combine(
-                _real_image(input),
-                lambda x: _erosion(x, *given, axes=axes),
-                lambda x: _dilation(x, *given, axes=axes),
-            ),
-            output,
+        given = (size, footprint, structure, mode, cval, origin, axes)
+        result = combine(
+            _real_image(input), lambda x: _eroded(x, *given), lambda x: _dilated(x, *given)
         )
+        return finished(result, output, input)
 
     return definition
 
 
-composite(grey_erosion, _erosion)
-composite(grey_dilation, _dilation)
-composite(grey_opening, _combined(lambda x, erode, dilate: dilate(erode(x))))
-composite(grey_closing, _combined(lambda x, erode, dilate: erode(dilate(x))))
-composite(morphological_gradient, _combined(lambda x, erode, dilate: dilate(x) - erode(x)))
-composite(morphological_laplace, _combined(lambda x, erode, dilate: dilate(x) + erode(x) - 2 * x))
-composite(white_tophat, _combined(lambda x, erode, dilate: x - dilate(erode(x))))
-composite(black_tophat, _combined(lambda x, erode, dilate: erode(dilate(x)) - x))
+composite(grey_erosion, _morphology(lambda x, erode, dilate: erode(x)))
+composite(grey_dilation, _morphology(lambda x, erode, dilate: dilate(x)))
+composite(grey_opening, _morphology(lambda x, erode, dilate: dilate(erode(x))))
+composite(grey_closing, _morphology(lambda x, erode, dilate: erode(dilate(x))))
+composite(morphological_gradient, _morphology(lambda x, erode, dilate: dilate(x) - erode(x)))
+composite(
+    morphological_laplace, _morphology(lambda x, erode, dilate: dilate(x) + erode(x) - 2 * x)
+)
+composite(white_tophat, _morphology(lambda x, erode, dilate: x - dilate(erode(x))))
+composite(black_tophat, _morphology(lambda x, erode, dilate: erode(dilate(x)) - x))

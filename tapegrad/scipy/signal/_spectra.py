@@ -117,23 +117,9 @@ def _median_bias(count: int) -> float:
     return float(1 + np.sum(1 / (even + 1) - 1 / even))
 
 
-def _welch(
-    x: Value,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
+def _welch(x: Value, *args: Any, **options: Any) -> Any:
     x = as_array(x)
-    return _csd(
-        x, x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average
-    )
+    return _csd(x, x, *args, **options)
 
 
 def _periodogram(

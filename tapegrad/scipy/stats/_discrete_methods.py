@@ -91,18 +91,6 @@ class DiscreteMethods(Methods):
         logs = self.formulas.logpdf(k, *shapes)
         return np.sum(np.where(place == OUTSIDE, 0.0, np.exp(logs) * function(k, logs)), axis=-1)
 
-    def central(self, order: int, *shapes: Any) -> Any:
-        """The mean (1), or a central moment."""
-        law = self.law
-        if order == 1:
-            if law.mean is not None:
-                return law.mean(*shapes)
-            return self.expected(lambda k, _log: k, *shapes)
-        if order == 2 and law.variance is not None:
-            return law.variance(*shapes)
-        mean = np.expand_dims(self.central(1, *shapes), -1)
-        return self.expected(lambda k, _log: (k - mean) ** order, *shapes)
-
     def _of_parameters(self, method: str) -> primitive:
         letter = {"_skewness": "s", "_kurtosis": "k"}.get(method)
 

@@ -191,6 +191,22 @@ class Methods:
         """The method of this name; None for one that is as SciPy has it."""
         raise NotImplementedError
 
+    def expected(self, function: Callable[..., Any], *shapes: Any) -> Any:
+        """The mean of `function(y, log_density)`, or of `function(k, log_probability)`."""
+        raise NotImplementedError
+
+    def central(self, order: int, *shapes: Any) -> Any:
+        """The mean (1), or a central moment."""
+        law = self.law
+        if order == 1:
+            if law.mean is not None:
+                return law.mean(*shapes)
+            return self.expected(lambda y, _log: y, *shapes)
+        if order == 2 and law.variance is not None:
+            return law.variance(*shapes)
+        mean = np.expand_dims(self.central(1, *shapes), -1)
+        return self.expected(lambda y, _log: (y - mean) ** order, *shapes)
+
     def refused(self, method: str, reason: str) -> primitive:
         made = named(getattr(self.theirs, method), self.name, method)
         unsupported(made, reason=reason)
@@ -535,18 +551,6 @@ class ContinuousMethods(Methods):
             constant(found)
         levels = found(*shapes)
         return [levels[k] for k in range(2 * len(_LEVELS) + 1)]
-
-    def central(self, order: int, *shapes: Any) -> Any:
-        """The mean (1), or a central moment."""
-        law = self.law
-        if order == 1:
-            if law.mean is not None:
-                return law.mean(*shapes)
-            return self.expected(lambda y, _log: y, *shapes)
-        if order == 2 and law.variance is not None:
-            return law.variance(*shapes)
-        mean = np.expand_dims(self.central(1, *shapes), -1)
-        return self.expected(lambda y, _log: (y - mean) ** order, *shapes)
 
     def entropy(self, *shapes: Any) -> Any:
         """The entropy in standard form."""

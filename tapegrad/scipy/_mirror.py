@@ -10,12 +10,12 @@ import importlib
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import scipy
 
-from tapegrad._core.forms import composite
+from tapegrad._core.forms import composite, constant, unsupported
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Function
 from tapegrad._errors import name_of
@@ -69,6 +69,28 @@ def with_defaults(definition: Function, function: Function) -> Function:
     return complete
 
 
+def constant_or_refused(
+    module: str, constants: Iterable[str], refused: Mapping[str, str]
+) -> dict[str, Any]:
+    """Functions of SciPy's that are constant, and those that have no derivative, mirrored.
+
+    Those that this version of SciPy lacks are left out.
+
+    module: as that of `mirror`
+    refused: for each name why, and what to take
+    """
+    theirs = module.removeprefix("tapegrad.")
+    plain = importlib.import_module(theirs)
+    names = [name for name in (*constants, *refused) if hasattr(plain, name)]
+    made = {name: mirror(getattr(plain, name), module) for name in names}
+    for name, function in made.items():
+        if name in refused:
+            unsupported(function, reason=refused[name])
+        else:
+            constant(function, batch="loop")
+    return made
+
+
 def namespace(own: str, theirs: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a module: names that it lacks are SciPy's.
 
@@ -96,4 +118,11 @@ def shared_names(own: str, theirs: str, *others: str) -> Iterator[str]:
     yield from (name for name in names if name[0] != "_" and callable(held.get(name)))
 
 
-__all__ = ["expressed_by", "mirror", "namespace", "shared_names", "with_defaults"]
+__all__ = [
+    "constant_or_refused",
+    "expressed_by",
+    "mirror",
+    "namespace",
+    "shared_names",
+    "with_defaults",
+]

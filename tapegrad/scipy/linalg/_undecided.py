@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.linalg
-
-from tapegrad._core.forms import constant, unsupported
-from tapegrad._transforms.primitives import primitive
-from tapegrad.scipy._mirror import mirror
-from tapegrad.scipy.linalg._inputs import HOME, array, expressed
+from tapegrad.scipy._mirror import constant_or_refused
+from tapegrad.scipy.linalg._inputs import HOME
 
 _CONSTANT = ("bandwidth", "ishermitian", "issymmetric", "find_best_blas_type")
 
@@ -24,28 +19,6 @@ _UNSUPPORTED = {
     "qz": "its factors are not unique; use scipy.linalg.eig(a, b)",
 }
 
-
-def _constant(name: str) -> primitive:
-    made = mirror(getattr(scipy.linalg, name), HOME)
-    constant(made, batch="loop")
-    return made
-
-
-def _unsupported(name: str, reason: str) -> primitive:
-    made = mirror(getattr(scipy.linalg, name), HOME)
-    unsupported(made, reason=reason)
-    return made
-
-
-MADE = {name: _constant(name) for name in _CONSTANT if hasattr(scipy.linalg, name)}
-MADE |= {
-    name: _unsupported(name, reason)
-    for name, reason in _UNSUPPORTED.items()
-    if hasattr(scipy.linalg, name)
-}
-
-# Of older versions alone.
-if hasattr(scipy.linalg, "kron"):
-    MADE["kron"] = expressed(scipy.linalg.kron, lambda a, b: np.kron(array(a), array(b)))
+MADE = constant_or_refused(HOME, _CONSTANT, _UNSUPPORTED)
 
 __all__ = ["MADE"]

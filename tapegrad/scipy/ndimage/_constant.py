@@ -9,32 +9,19 @@ from typing import Any
 
 import scipy.ndimage as ni
 
-from tapegrad._core.forms import composite, constant, unsupported
+from tapegrad._core.forms import composite
 from tapegrad._core.types import Function
 from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import constant_or_refused, mirror
 from tapegrad.scipy.ndimage._images import HERE
 
-CONSTANT = (
-    "binary_closing",
-    "binary_dilation",
-    "binary_erosion",
-    "binary_fill_holes",
-    "binary_hit_or_miss",
-    "binary_opening",
-    "binary_propagation",
-    "distance_transform_cdt",
-    "find_objects",
-    "generate_binary_structure",
-    "histogram",
-    "iterate_structure",
-    "label",
-    "maximum_position",
-    "minimum_position",
-    "value_indices",
-    "watershed_ift",
-)
+CONSTANT = """
+    binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss
+    binary_opening binary_propagation distance_transform_cdt find_objects
+    generate_binary_structure histogram iterate_structure label maximum_position minimum_position
+    value_indices watershed_ift
+""".split()
 # Called by C code once a window, or on plain arrays.
 REFUSED = {
     "generic_filter": "the function is called from C code on plain numbers; write it with "
@@ -58,17 +45,9 @@ def _distances(name: str) -> Function:
     return definition
 
 
-MADE = {}
+MADE = constant_or_refused(HERE, CONSTANT, REFUSED)
 for _name in ("distance_transform_bf", "distance_transform_edt"):
     MADE[_name] = mirror(getattr(ni, _name), HERE)
     composite(MADE[_name], _distances(_name), batch="loop")
-for _name in CONSTANT:
-    if hasattr(ni, _name):
-        MADE[_name] = mirror(getattr(ni, _name), HERE)
-        constant(MADE[_name], batch="loop")
-for _name, _reason in REFUSED.items():
-    if hasattr(ni, _name):
-        MADE[_name] = mirror(getattr(ni, _name), HERE)
-        unsupported(MADE[_name], reason=_reason)
 
 __all__ = ["MADE"]

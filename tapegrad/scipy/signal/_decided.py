@@ -5,27 +5,14 @@ Those that are refused choose by tolerances, or compute in C code with boundary 
 
 from __future__ import annotations
 
-from typing import Any
-
-import scipy.signal as ss
-
-from tapegrad._core.forms import constant, unsupported
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import constant_or_refused
 from tapegrad.scipy.signal._arrays import HERE
 
 # Positions, orders, truth values.
-CONSTANT = (
-    "argrelextrema",
-    "argrelmax",
-    "argrelmin",
-    "check_COLA",
-    "check_NOLA",
-    "correlation_lags",
-    "find_peaks_cwt",
-    "findfreqs",
-    "max_len_seq",
-    "unit_impulse",
-)
+CONSTANT = """
+    argrelextrema argrelmax argrelmin check_COLA check_NOLA correlation_lags find_peaks_cwt
+    findfreqs max_len_seq unit_impulse
+""".split()
 _EXCHANGE = "it exchanges extrema in C code; take firls"
 _PARTIAL = "roots are grouped by a tolerance; take np.roots, and the residues from np.polyval"
 _SPLINE = "it has boundary terms of its own; take tapegrad.scipy.ndimage.spline_filter1d"
@@ -41,14 +28,6 @@ REFUSED["whittaker_henderson"] = (
     "np.diff(np.eye(n), order, axis=0)"
 )
 
-MADE: dict[str, Any] = {}
-for _name in CONSTANT:
-    if hasattr(ss, _name):
-        MADE[_name] = mirror(getattr(ss, _name), HERE)
-        constant(MADE[_name], batch="loop")
-for _name, _reason in REFUSED.items():
-    if hasattr(ss, _name):
-        MADE[_name] = mirror(getattr(ss, _name), HERE)
-        unsupported(MADE[_name], reason=_reason)
+MADE = constant_or_refused(HERE, CONSTANT, REFUSED)
 
 __all__ = ["MADE"]

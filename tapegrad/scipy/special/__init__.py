@@ -77,10 +77,10 @@ from tapegrad.scipy.special._spherical import (
     spherical_yn,
     yvp,
 )
-from tapegrad.scipy.special._unsupported import ellip_normal, mathieu_even_coef, mathieu_odd_coef
+from tapegrad.scipy.special._unsupported import MADE
 
 _look_up, __dir__ = namespace(__name__, "scipy.special")
-globals().update(copied(__name__))
+globals().update(MADE | copied(__name__))
 
 
 def __getattr__(name: str) -> Any:

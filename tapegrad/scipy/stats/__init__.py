@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import scipy.stats
 
-from tapegrad import composite, constant
+from tapegrad import composite
 from tapegrad.scipy._copied import copied
-from tapegrad.scipy._mirror import mirror, namespace, shared_names
+from tapegrad.scipy._mirror import constant_or_refused, mirror, namespace, shared_names
 from tapegrad.scipy.stats import _averages, _estimates, _orders, contingency, qmc
 from tapegrad.scipy.stats._kernels import gaussian_kde
 from tapegrad.scipy.stats._multivariate import MULTIVARIATE
@@ -21,18 +21,16 @@ from tapegrad.scipy.stats._variables import OF_VARIABLES, VARIABLES, make_distri
 
 _FUNCTIONS = {
     name: mirror(getattr(scipy.stats, name), __name__)
-    for name in (*DEFINITIONS, *CONSTANT)
+    for name in DEFINITIONS
     if hasattr(scipy.stats, name)
 }
 for _name, _function in _FUNCTIONS.items():
-    if _name in DEFINITIONS:
-        composite(_function, DEFINITIONS[_name])
-    else:
-        constant(_function, batch="loop")
+    composite(_function, DEFINITIONS[_name])
 
 globals().update(DISTRIBUTIONS)
 globals().update(MULTIVARIATE)
 globals().update(_FUNCTIONS)
+globals().update(constant_or_refused(__name__, CONSTANT, {}))
 globals().update(VARIABLES)
 globals().update(OF_VARIABLES)
 globals().update(copied(__name__))

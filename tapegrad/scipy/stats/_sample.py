@@ -133,17 +133,10 @@ def central(x: Any, *orders: int) -> list[Any]:
 
 
 # Functions of ranks and counts, which stay as they are where a value moves a little.
-CONSTANT = (
-    "chatterjeexi",
-    "kendalltau",
-    "percentileofscore",
-    "rankdata",
-    "somersd",
-    "spearmanr",
-    "spearmanrho",
-    "tiecorrect",
-    "weightedtau",
-)
+CONSTANT = """
+    chatterjeexi kendalltau percentileofscore rankdata somersd spearmanr spearmanrho tiecorrect
+    weightedtau
+""".split()
 
 
 __all__ = ["CONSTANT", "DEFINITIONS", "array_of", "central", "defines", "given", "reduces"]

@@ -12,7 +12,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, lift, untraced
 from tapegrad._errors import NotDifferentiableError, name_of
 from tapegrad._transforms.primitives import primitive
-from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._mirror import constant_or_refused, mirror
 from tapegrad.scipy.spatial.distance import _metrics as metrics
 
 HERE = "tapegrad.scipy.spatial.distance"
@@ -70,9 +70,6 @@ for _name, _metric in metrics.METRICS.items():
     composite(MADE[_name], own, batch="loop")
 MADE["jaccard"] = mirror(sd.jaccard, HERE)
 composite(MADE["jaccard"], stepping(sd.jaccard), batch="loop")  # it asks for zeros alone
-for _name in ("is_valid_dm", "is_valid_y", "num_obs_dm", "num_obs_y"):
-    if hasattr(sd, _name):
-        MADE[_name] = mirror(getattr(sd, _name), HERE)
-        constant(MADE[_name], batch="loop")
+MADE |= constant_or_refused(HERE, "is_valid_dm is_valid_y num_obs_dm num_obs_y".split(), {})
 
 __all__ = ["HERE", "MADE", "as_array", "stepping"]

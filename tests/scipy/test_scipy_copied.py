@@ -299,6 +299,15 @@ def is_there(name: str) -> bool:
 ALL = [(name, *each) for name, several in CALLS.items() if is_there(name) for each in several]
 
 
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_each_function_is_listed_by_its_module_among_public_names(name):
+    listed = importlib.import_module(f"tapegrad.scipy.{name}").__all__
+    theirs = importlib.import_module(f"scipy.{name}")
+    assert {x for x in NAMES[name].split() if hasattr(theirs, x)} <= set(listed)
+    assert len(listed) == len(set(listed))
+    assert not [x for x in listed if x.startswith("_")]
+
+
 def test_each_function_has_a_call():
     names = {f"{module}.{name}" for module, names in NAMES.items() for name in names.split()}
     assert set(CALLS) == names

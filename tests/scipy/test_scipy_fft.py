@@ -79,6 +79,16 @@ def test_an_argument_inside_a_transform_is_not_overwritten():
     assert np.array_equal(x, before)
 
 
+@pytest.mark.parametrize("transform", [fft.fft, fft.irfft, fft.dct])
+def test_a_cotangent_is_not_overwritten(transform):
+    x = normal(4) if transform is fft.dct else complex_normal(4)
+    out, pull = vjp(lambda x: transform(x, overwrite_x=True), x)
+    g = np.cos(np.arange(out.size)).astype(out.dtype)
+    before = g.copy()
+    pull(g)
+    assert np.array_equal(g, before)
+
+
 def test_examples_of_a_vmap_are_transformed_at_once():
     x = normal(3, 4)
     np.testing.assert_allclose(vmap(lambda x: fft.dct(x, 3))(x), scipy.fft.dct(x, 3))

@@ -59,10 +59,13 @@ def operate(ufunc: np.ufunc, method: str, inputs: Sequence[Value], kwargs: dict[
             "(@, *, +, -, /) or A.dot(x). Use A.toarray() for all else."
         )
     a, x = inputs
-    of_matrices = any(map(scipy.sparse.isspmatrix, inputs)) and np.ndim(a) and np.ndim(x)
+    no_number = np.ndim(a) and np.ndim(x)
+    of_matrices = no_number and any(map(scipy.sparse.isspmatrix, inputs))
     if function is operator.matmul or function is operator.mul and of_matrices:
         return _matmul(a, x)
-    return function(*(of(y) if scipy.sparse.issparse(y) else y for y in inputs))
+    is_dense = no_number and function in (operator.add, operator.sub)
+    ours: Any = operator.methodcaller("toarray") if is_dense else of
+    return function(*(ours(y) if scipy.sparse.issparse(y) else y for y in inputs))
 
 
 def _matmul(a: Any, x: Any) -> Any:

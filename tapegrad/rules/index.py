@@ -128,6 +128,8 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
     """np.take; here the indices may also differ between the examples of a vmap."""
     a = a if hasattr(a, "shape") else np.asarray(a)
     indices = plain_array(indices)
+    if isinstance(indices, np.generic):  # which would pick a view
+        indices = np.asarray(indices)
     if indices.size == 0 and indices.dtype.kind == "f":
         indices = indices.astype(np.intp)  # NumPy's dtype of an empty list
     if indices.dtype.kind not in "iub":
@@ -145,7 +147,7 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
     found = getitem(a, (*(slice(None),) * axis, indices) if axis else indices)
-    return found if _is_in_c_order(untraced(a)) else np.copy(found, "C")  # as np.take's is
+    return found if _is_in_c_order(untraced(found)) else np.copy(found, "C")  # as np.take's is
 
 
 def _is_in_c_order(value: Value) -> bool:

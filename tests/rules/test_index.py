@@ -153,12 +153,20 @@ def test_along_an_axis_with_sides_that_broadcast():
 # --- calls as NumPy takes them
 
 
+def _sum_with_doubled_row(x):
+    row = np.take(x, np.int64(1), 1)  # no view
+    row *= 2
+    return np.sum(x) + np.sum(row)
+
+
 def test_taking_as_numpy_takes_it():
     check_rule(lambda x: np.take(x, 1), X)
     check_rule(lambda x: np.take(x, [[1], [0]], 1), X)
     check_rule(lambda x: np.take(x, []), X)
     check_rule(lambda x: np.take(x, [0, 0]), np.array(1.5))
     check_rule(lambda x: np.take(x, [True, False]), X)
+    check_rule(lambda x: np.ravel(np.take(x, [1, 0], 1), "K"), X)  # in C order
+    check_rule(_sum_with_doubled_row, X)
     assert type(vjp(lambda x: np.take(x, 1), X)[0]) is np.float64
     with pytest.raises(TypeError):
         grad(lambda x: np.sum(np.take(x, [0.5])))(X)

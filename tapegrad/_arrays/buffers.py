@@ -483,13 +483,13 @@ def _operator(name: str) -> None:
     function, written = getattr(operator, name), getattr(operator, f"i{name}")
 
     def forward(self: Any, other: Value) -> Any:
-        return _result(function(self.value, value_of(other)))
+        return _result(function(self.value, lift(value_of(other))))
 
     def reflected(self: Any, other: Value) -> Any:
-        return _result(function(value_of(other), self.value))
+        return _result(function(lift(value_of(other)), self.value))
 
     def in_place(self: Any, other: Value) -> Any:
-        other = value_of(other)
+        other = lift(value_of(other))
         value = self.become(other) if in_trace(other) else self.value
         made = written(value, other)
         if made is not value:

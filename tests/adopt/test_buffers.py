@@ -111,6 +111,13 @@ def beside_traced(p):
     return np.sum(y) + np.sum(both**2)
 
 
+def beside_lists(p):
+    x, z = np.ones(2) * [p, 3.0], [1.0, p] - np.zeros(2)
+    y = np.zeros(2)
+    y += [p, p * p]
+    return np.sum(x * z * y)
+
+
 def of_rows(p):
     z = np.zeros((3, 2))
     for i, row in enumerate(z):
@@ -127,6 +134,7 @@ PROGRAMS = [
     derived,
     by_functions,
     beside_traced,
+    beside_lists,
     of_rows,
 ]
 

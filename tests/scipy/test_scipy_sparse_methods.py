@@ -327,3 +327,36 @@ def test_every_name_of_scipys_classes_is_in_a_table():
     known = {*tables.split(), *REFUSED, *BESIDE.split(), *dir(object), "__dict__", "__doc__"}
     names = {name for kind in THEIRS for name in dir(kind)}
     assert {name for name in names if name[0] != "_" or name.endswith("__")} - known <= PYTHONS
+
+
+# --- the elements as they lie
+
+UNSORTED = np.array([2, 0, 1, 0, 2]), np.array([1, 2, 0, 2, 0])  # with a duplicate
+LIES = [
+    lambda of, a: of.csr_array(a, shape=(3, 3)),
+    lambda of, a: of.csc_array(a, shape=(3, 3)),
+    lambda of, a: of.coo_array(a, shape=(3, 3)),
+    lambda of, a: of.csc_matrix(a, shape=(3, 3)).tocsr(),
+    lambda of, a: of.csr_array(a, shape=(3, 3)).T,
+    lambda of, a: of.csr_array(a, shape=(3, 3)).T.tocsr(),
+    lambda of, a: of.csc_array(a, shape=(3, 3)).tocoo(),
+    lambda of, a: of.csc_array(a, shape=(3, 3)).reshape(1, 9).tocsc(),
+    lambda of, a: of.coo_array(a, shape=(3, 3)) + scipy_sparse.eye_array(3),
+    lambda of, a: of.csr_array(a, shape=(3, 3)) - scipy_sparse.eye_array(3),
+    lambda of, a: of.csr_array((a[0], [2, 0, 0, 1, 0], [0, 3, 5])).tocsc(),
+    lambda of, a: of.kron(of.coo_array(a), np.ones((1, 2)), "csc"),
+    lambda of, a: of.hstack([of.coo_array(a)] * 2, "csr"),
+    lambda of, a: of.tril(of.csr_array(a), format="csc"),
+    lambda of, a: within(lambda b: b.setdiag(9.0))(of.csr_array(a, shape=(3, 3))),
+]
+
+
+@pytest.mark.parametrize("make", LIES)
+def test_elements_lie_in_scipys_order_without_duplicates(make):
+    def elements(of, data):
+        return make(of, (data, UNSORTED)).data
+
+    value, slope = jvp(lambda data: elements(sparse, data), (DATA,), (PUSH,))
+    np.testing.assert_allclose(value, elements(scipy_sparse, DATA), rtol=1e-14)
+    moved = elements(scipy_sparse, DATA + PUSH) - elements(scipy_sparse, DATA)  # it is affine
+    np.testing.assert_allclose(slope, moved, rtol=1e-13, atol=1e-15)

@@ -175,9 +175,9 @@ class Arithmetic(Parts, Elements):
             if y.shape != self.shape:
                 raise ValueError(f"inconsistent shapes {self.shape} and {y.shape}")
             both = zip(self.coords, y.coords, strict=True)
-            return self._like(
-                np.concatenate([self.data, y.data]), map(np.concatenate, both), self.shape
-            )
+            kept = "csr" if self.format == "coo" and self.ndim <= 2 else self.format
+            data = np.concatenate([self.data, y.data])
+            return type(self)(data, map(np.concatenate, both), self.shape, kept)._merged()
         if not np.ndim(y):
             if not in_trace(y) and y == 0:
                 return self._of_elements(np.copy(self.data))

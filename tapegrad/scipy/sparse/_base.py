@@ -18,6 +18,8 @@ from tapegrad.scipy.sparse._places import Coords, Shape, axes_of, flat, repeated
 from tapegrad.scipy.sparse._products import summed
 
 FORMATS = ("csr", "csc", "coo", "dia", "bsr", "lil", "dok")
+# Those whose elements lie row by row or column by column.
+COMPRESSED = ("csr", "csc")
 # Formats of arrays whose axes are not two.
 _OF_ONE_AXIS, _OF_MANY = ("csr", "coo", "dok"), ("coo", "dok")
 # The classes of arrays (False) and of matrices (True).
@@ -145,11 +147,13 @@ class Stored:
     # -- others like it: what the methods are written in -----------------------------------------
 
     def _like(self, data: Value, coords: Any, shape: Any) -> Any:
-        return type(self)(data, coords, shape, self._format_of(shape))
+        """An array of this kind and format, of which csr and csc have SciPy's order."""
+        made = type(self)(data, coords, shape, self._format_of(shape))
+        return made._merged() if made.format in COMPRESSED else made
 
     def _of_elements(self, data: Value) -> Any:
         """The same positions with other elements."""
-        return self._like(data, self.coords, self.shape)
+        return type(self)(data, self.coords, self.shape, self.format)
 
     def _of_dense(self, dense: Value) -> Any:
         """An array of this kind with all elements of a dense one."""
@@ -165,13 +169,22 @@ class Stored:
         return other if type(other) in (bool, int, float, complex) else dense_of(other)
 
     def _merged(self) -> Any:
-        """The same with one element a position, row by row."""
-        keys = flat(self.coords, self.shape)
+        """The same with one element a position, row by row; of csc column by column."""
+        turn = -1 if self.format == "csc" else 1
+        keys = flat(self.coords[::turn], self.shape[::turn])
         if np.all(keys[1:] > keys[:-1]):
             return self
-        found, places = np.unique(keys, return_inverse=True)
-        data = summed(self.data, places.reshape(-1), len(found))
-        return self._like(data, unflat(found, self.shape), self.shape)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.concatenate([[True], keys[1:] > keys[:-1]])
+        if np.all(starts):
+            data = self.data[order]
+        else:
+            places = np.empty_like(order)
+            places[order] = np.cumsum(starts) - 1
+            data = summed(self.data, places, np.count_nonzero(starts))
+        coords = tuple(i[order[starts]] for i in self.coords)
+        return type(self)(data, coords, self.shape, self.format)
 
     def _without(self, axis: Any) -> tuple[Any, Shape, int]:
         """Numbers of the positions along the other axes, their sides, how many lie along it."""
@@ -249,6 +262,7 @@ def matrix_of(a: Any) -> Any:
 
 
 __all__ = [
+    "COMPRESSED",
     "FORMATS",
     "KINDS",
     "Stored",

@@ -304,7 +304,8 @@ def block_array(
                 rows.append(block.row + sum(heights[:i]))
                 columns.append(block.col + sum(widths[:j]))
     coords = np.concatenate(rows), np.concatenate(columns)
-    made = SparseArray(np.concatenate(data), coords, (sum(heights), sum(widths)), format or "coo")
+    shape = sum(heights), sum(widths)
+    made = SparseArray(np.concatenate(data), coords, shape).asformat(format)
     return made if dtype is None else made.astype(dtype)
 
 
@@ -350,9 +351,8 @@ def kron(A: Any, B: Any, format: str | None = None) -> SparseArray:
             (a.col[:, None] * b.shape[1] + b.col).ravel(),
         ),
         (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]),
-        format or "coo",
     )
-    return _as_among(made, A, B)
+    return _as_among(made.asformat(format), A, B)
 
 
 @mirrored(scipy.sparse.kronsum)
@@ -366,8 +366,8 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> SparseArray:
 def _part(A: Any, keep: Callable[[Any, Any], Any], format: str | None) -> SparseArray:
     a = matrix_of(A)
     at = np.flatnonzero(keep(a.row, a.col))
-    made = SparseArray(a.data[at], (a.row[at], a.col[at]), a.shape, format or a.format)
-    return _as_among(made, A)
+    made = SparseArray(a.data[at], (a.row[at], a.col[at]), a.shape, a.format)
+    return _as_among(made.asformat(format), A)
 
 
 @mirrored(scipy.sparse.tril)

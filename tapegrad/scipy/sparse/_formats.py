@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from tapegrad._errors import MemoryAttributeError
-from tapegrad.scipy.sparse._base import FORMATS, Stored, cast_within
+from tapegrad.scipy.sparse._base import COMPRESSED, FORMATS, Stored, cast_within
 
 # What is only known of an object, not of its class.
 _PARTS = {"indices", "indptr", "offsets", "rows", "blocksize", "maxprint"}
@@ -54,8 +54,13 @@ class Formats(Stored):
             raise ValueError(f"Format {format} is unknown.")
         if format and self._format_of(self.shape, format) != format:
             raise ValueError(f"Cannot convert an array of {self.ndim} axes to {format} format")
-        data = np.copy(self.data) if copy else self.data
-        return type(self)(data, self.coords, self.shape, format or self.format)
+        data, coords = np.copy(self.data) if copy else self.data, self.coords
+        other = format or self.format
+        if self.ndim == 2 and {self.format, other} == {"csr", "csc"}:  # duplicates stay, as there
+            order = np.argsort(self.row if other == "csr" else self.col, kind="stable")
+            data, coords = data[order], tuple(i[order] for i in coords)
+        made = type(self)(data, coords, self.shape, other)
+        return made._merged() if other in COMPRESSED and self.format not in COMPRESSED else made
 
     def tobsr(self, blocksize: Any = None, copy: bool = False) -> Any:
         """Return the same array under the name of the format bsr.
@@ -112,7 +117,7 @@ class Formats(Stored):
     # -- order in memory -------------------------------------------------------------------------
 
     def sum_duplicates(self) -> None:
-        """Add up the elements of each position of this array, and order them row by row."""
+        """Add up the elements of each position, and order them row by row; of csc by column."""
         whole = self._merged()
         self.data, self.coords = whole.data, whole.coords
 
@@ -126,7 +131,7 @@ class Formats(Stored):
         """Keep the order of the elements, which nothing depends on."""
 
     def sorted_indices(self) -> Any:
-        """Return a copy of one element a position, row by row.
+        """Return a copy of one element a position, row by row; of csc by column.
 
         Returns
         -------
@@ -137,12 +142,12 @@ class Formats(Stored):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """Whether there is one element a position, row by row."""
+        """Whether there is one element a position, row by row; of csc by column."""
         return self._merged() is self
 
     @property
     def has_canonical_format(self) -> bool:
-        """Whether there is one element a position, row by row."""
+        """Whether there is one element a position, row by row; of csc by column."""
         return self._merged() is self
 
     def check_format(self, full_check: bool = True) -> None:

@@ -65,10 +65,10 @@ class Parts(Stored):
         if len(order) != self.ndim or axes_of(order, self.ndim) != tuple(range(self.ndim)):
             raise ValueError(f"axes don't match array of {self.ndim} axes: {axes}")
         data = np.copy(self.data) if copy else self.data
-        made = self._like(data, [self.coords[i] for i in order], [self.shape[i] for i in order])
-        if self.ndim == 2 and order[0] % 2:
-            made.format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
-        return made
+        turned = self.ndim == 2 and order[0] % 2
+        other = {"csr": "csc", "csc": "csr"}.get(self.format) if turned else None
+        coords, shape = [self.coords[i] for i in order], [self.shape[i] for i in order]
+        return type(self)(data, coords, shape, other or self.format)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         """Return the elements in another shape.
@@ -224,11 +224,13 @@ class Parts(Stored):
         new = flat(coords, self.shape)
         last = last_of_each(new)
         kept = np.flatnonzero(~np.isin(flat(self.coords, self.shape), new))
-        self.data = np.concatenate([self.data[kept], values[last].astype(self.dtype)])
-        self.coords = tuple(
-            np.concatenate([old[kept], set_[last]])
-            for old, set_ in zip(self.coords, coords, strict=True)
+        both = zip(self.coords, coords, strict=True)
+        made = self._like(
+            np.concatenate([self.data[kept], values[last].astype(self.dtype)]),
+            [np.concatenate([old[kept], set_[last]]) for old, set_ in both],
+            self.shape,
         )
+        self.data, self.coords = made.data, made.coords
 
 
 def _index(index: Any) -> tuple[Any, ...]:

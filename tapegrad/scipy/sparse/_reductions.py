@@ -122,7 +122,7 @@ class Reductions(Stored):
         BatchingError
             Inside a vmap whose examples differ in them.
         """
-        whole = self._merged()
+        whole = self.asformat("coo")._merged()
         name = f"{type(self).__name__}.nonzero"
         at = np.array(
             agreed(lambda x: tuple(np.flatnonzero(x)), whole.data, name, "the array"), int

@@ -747,6 +747,8 @@ OF_VARIABLES = {
     "log": lambda L, m: L.log(L.Uniform(a=m, b=3.0)).cdf(0.9),
     "abs": lambda L, m: L.abs(L.Normal(mu=m)).cdf(0.3),
     "moment": lambda L, m: L.Normal(mu=m, sigma=m).moment(3) + L.Normal(mu=m).moment(3, "central"),
+    "moment of order 5": lambda L, m: L.Normal(mu=m, sigma=0.4).moment(5),
+    "lists": lambda L, m: L.Normal(mu=[m, 1.0], sigma=[0.4, m]).logpdf(0.4)[1],
     "options": lambda L, m: L.Normal(mu=m, sigma=2 * m * m, tol=1e-9).ilogcdf(-1.1),
     "logentropy": lambda L, m: L.Normal(mu=0.0, sigma=m).logentropy().real,
 }

@@ -11,8 +11,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.stats
 
+from tapegrad._core.values import lift
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten, unflatten
 from tapegrad.scipy._copies import BY_COPY, own_copy
@@ -39,6 +41,7 @@ _OF_PARAMETERS = {
     "entropy": "entropy",
 }
 _MOMENTS = {"skewness": "s", "kurtosis": "k"}
+_ORDERS = [(order,) for order in range(5)]  # whose moments are those of the distribution
 _OF_LAWS = _OF_POINTS | _OF_PARAMETERS | _MOMENTS | {"moment": "moment"}
 
 
@@ -173,6 +176,12 @@ class Variable(metaclass=_Classes):
         return repr(self) if self._theirs is None else str(self._theirs)
 
 
+def _array(value: Any) -> Any:
+    """A list or tuple as an array, traced if a part of it is."""
+    value = lift(value)
+    return np.asarray(value) if isinstance(value, list | tuple) else value
+
+
 def is_variable(x: Any) -> bool:
     return issubclass(type(x), Variable)
 
@@ -241,12 +250,16 @@ class OfLaw(Variable):
             return super()._differentiable(name)
 
         def method(*args: Any, **kwds: Any) -> Any:
-            frozen: Any = self._dist(**type(self)._arguments(**given))
+            arrays = {key: _array(value) for key, value in given.items()}
+            frozen: Any = self._dist(**type(self)._arguments(**arrays))
             options = {key: value for key, value in kwds.items() if key != "method"}
             if name == "moment" and options.get("kind") == "raw":
                 del options["kind"]
-            convention = options.pop("convention", None) if name == "kurtosis" else None
-            if options or len(args) != (name in _OF_POINTS or name == "moment"):
+            convention = None
+            if name == "kurtosis" and options.get("convention") in ("excess", "non-excess"):
+                convention = options.pop("convention")
+            known = name != "moment" or args[:1] in _ORDERS
+            if options or not known or len(args) != (name in _OF_POINTS or name == "moment"):
                 return getattr(self._copied, name)(*args, **kwds)
             if name in _MOMENTS:
                 found = frozen.stats(_MOMENTS[name])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tapegrad
-from tapegrad import jvp, vmap
+from tapegrad import grad, jvp, vmap
 
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
@@ -360,3 +360,15 @@ def test_elements_lie_in_scipys_order_without_duplicates(make):
     np.testing.assert_allclose(value, elements(scipy_sparse, DATA), rtol=1e-14)
     moved = elements(scipy_sparse, DATA + PUSH) - elements(scipy_sparse, DATA)  # it is affine
     np.testing.assert_allclose(slope, moved, rtol=1e-13, atol=1e-15)
+
+
+def test_arrays_without_elements_and_of_other_shapes():
+    def f(data):
+        none = sparse.csr_array((data[:0], ([], [])), shape=(2, 2))
+        assert none.max(explicit=True) == 0
+        assert (none @ none).nnz == 0
+        assert (none == made(data)) is False
+        assert (none != made(data)) is True
+        return np.sum(data) + (none @ none).sum()
+
+    np.testing.assert_array_equal(grad(f)(DATA), np.ones(DATA.size))

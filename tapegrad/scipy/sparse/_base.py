@@ -182,7 +182,7 @@ class Stored:
         else:
             places = np.empty_like(order)
             places[order] = np.cumsum(starts) - 1
-            data = summed(self.data, places, np.count_nonzero(starts))
+            data = summed(self.data, places, int(np.count_nonzero(starts)))
         coords = tuple(i[order[starts]] for i in self.coords)
         return type(self)(data, coords, self.shape, self.format)
 

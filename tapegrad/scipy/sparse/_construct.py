@@ -56,9 +56,14 @@ def _shape(shape: Any, coords: Any) -> Any:
     return tuple(int(np.max(part, initial=-1)) + 1 for part in coords)
 
 
+def _positions(part: Any) -> Any:
+    found = np.asarray(part)
+    return found if found.dtype.kind in "iu" else found.astype(np.intp)  # as of an empty list
+
+
 def _compressed(format: str, parts: Any, shape: Any) -> SparseArray:
     data, indices, indptr = parts
-    indices, indptr = np.asarray(indices), np.asarray(indptr)
+    indices, indptr = _positions(indices), _positions(indptr)
     major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     coords: tuple[Any, ...] = (major, indices) if format == "csr" else (indices, major)
     if shape is None:
@@ -102,7 +107,7 @@ def _made(format: str, arg: Any, shape: Any, dtype: Any) -> SparseArray:
     elif (
         isinstance(arg, tuple) and len(arg) == 2 and isinstance(arg[1], (tuple, list, np.ndarray))
     ):
-        coords = tuple(np.asarray(part) for part in arg[1])
+        coords = tuple(_positions(part) for part in arg[1])
         made = SparseArray(lift(arg[0]), coords, _shape(shape, coords)).asformat(format)
     else:
         made = of(np.atleast_1d(lift(arg))).asformat(format)

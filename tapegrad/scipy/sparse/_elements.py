@@ -111,6 +111,8 @@ def _of_two(function: Callable[..., Any], name: str, doc: str | None) -> Any:
     def method(self: Any, other: Value) -> Any:
         y = self._operand(other)
         if isinstance(y, Stored):
+            if y.shape != self.shape and name in ("__eq__", "__ne__"):
+                return name == "__ne__"
             return _of_both(function, self, y)
         if np.result_type(y).kind not in "biufc":
             return NotImplemented

@@ -122,7 +122,7 @@ class Reductions(Stored):
         BatchingError
             Inside a vmap whose examples differ in them.
         """
-        whole = self.asformat("coo")._merged()
+        whole = type(self)(self.data, self.coords, self.shape)._merged()
         name = f"{type(self).__name__}.nonzero"
         at = np.array(
             agreed(lambda x: tuple(np.flatnonzero(x)), whole.data, name, "the array"), int
@@ -204,7 +204,7 @@ def _extreme(a: Any, name: str, ufunc: np.ufunc, axis: Any, out: Any, explicit: 
     whole = a._merged()
     if axis is None:
         data = whole.data
-        if whole.nnz < whole._full and not explicit:
+        if whole.nnz < whole._full and not (explicit and whole.nnz):
             data = np.concatenate([data, np.zeros(1, data.dtype)])
         return getattr(np, name)(data)
     places, kept, count = whole._without(axis)

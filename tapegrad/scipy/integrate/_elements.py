@@ -130,7 +130,9 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
     given = [a, b, *map(lift, args), *hoisted.values]
     whole = f"scipy.integrate.{name}"
     if options.get("log") or options.get("preserve_shape"):
-        raise InputError(message(whole, "neither log nor preserve_shape", f"{options}", ""))
+        got = "log=True" if options.get("log") else "preserve_shape=True"
+        advice = "Take np.log of the result, or a call for each element"
+        raise InputError(message(whole, "neither log nor preserve_shape", got, advice))
     if any(map(holds_mapped, given)):
         raise BatchingError(
             f"{whole}: not under vmap. Pass arrays in args, with one element each."

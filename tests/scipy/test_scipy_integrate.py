@@ -1109,3 +1109,12 @@ def test_integrands_and_rates_that_close_over_a_loops_variable_are_as_they_were(
 
     assert np.isclose(tapegrad.grad(program)(1.5), 15 + 10 + 10)
     assert np.isclose(tapegrad.jvp(program, (1.5,), (1.0,))[1], 15 + 10 + 10)
+
+
+@pytest.mark.skipif(not hasattr(S, "tanhsinh"), reason="an older SciPy")
+def test_a_jump_that_moves_is_warned_of():
+    def f(m):
+        return T.tanhsinh(lambda t, m: np.where(t < m, 1.0, 0.5), 0.0, 1.0, args=(m,)).integral
+
+    with pytest.warns(UserWarning, match="jumps at a place that moves"):
+        tapegrad.grad(f)(0.4)

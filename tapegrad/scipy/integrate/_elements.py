@@ -15,8 +15,11 @@ from tapegrad._errors import BatchingError, InputError, message
 from tapegrad._transforms.closures import Hoisted
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.primitives import primitive
+from tapegrad._warning import warn
 from tapegrad.scipy._questions import holds_mapped
 from tapegrad.scipy.integrate._quadrature import as_float
+
+_LOST = 1e-7  # the relative error from which on an integral is suspected of a jump
 
 
 class _Sum(NamedTuple):
@@ -142,8 +145,21 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
     given = [as_float(x) for x in given]
     plain_a, plain_b, plain_args, held = call.parts([raw_value(x) for x in given])
     found = call.computed(hoisted.filled(held), plain_a, plain_b, plain_args)
+    if name == "tanhsinh":
+        _warn_unless_converged(found)
     found[call.key] = _value(*given, call=call)
     return found
+
+
+def _warn_unless_converged(found: Any) -> None:
+    """Warn of an integral that did not converge, of which SciPy's callers see no status."""
+    lost = np.abs(found.error) > _LOST * np.abs(found.integral)
+    if np.any(lost & ~np.asarray(found.success)):
+        warn(
+            "scipy.integrate.tanhsinh: the integral did not converge, and its derivative has few "
+            "digits; where the integrand jumps at a place that moves, it is wrong. Split the "
+            "integral at the jump."
+        )
 
 
 def _by_place(f: Function, names: tuple[str, ...]) -> Function:
@@ -186,6 +202,11 @@ def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> 
         Of log and preserve_shape, and of a limit that is traced and infinite.
     BatchingError
         Under vmap.
+
+    Warns
+    -----
+    UserWarning
+        If an integral does not converge: its derivative by the place of a jump is wrong.
 
     Examples
     --------

@@ -63,6 +63,15 @@ def _jvp_by_argnum_of_tuple(fun: Function) -> Function:
     return jvp
 
 
+def _reduction(fun: Function, *names: str) -> Function:
+    """A sum or the like with its arguments in HIPS's order, which is not NumPy's."""
+
+    def reduced(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return fun(x, **dict(zip(names, args, strict=False)), **kwargs)
+
+    return reduced
+
+
 def _chosen(x: Any, ans: Any, **kwargs: Any) -> Any:
     """np.max or np.min, whichever the answer is."""
     largest = np.max(x, **kwargs)
@@ -181,12 +190,16 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"tapegrad.autograd{name}")
 
 
+_SUM, _MEAN = (_reduction(f, "axis", "keepdims", "dtype") for f in (np.sum, np.mean))
+_PROD = _reduction(np.prod, "axis", "keepdims")
+_VAR, _STD = (_reduction(f, "axis", "ddof", "keepdims") for f in (np.var, np.std))
+
 # The functions of NumPy's whose rules HIPS makes by functions with names.
 _VJPS: dict[str, Function] = {
     "grad_rollaxis": np.rollaxis, "grad_diff": np.diff, "grad_gradient": np.gradient,
     "grad_repeat": np.repeat, "grad_tile": np.tile, "grad_transpose": np.transpose,
-    "grad_broadcast_to": np.broadcast_to, "grad_np_sum": np.sum, "grad_np_mean": np.mean,
-    "grad_np_prod": np.prod, "grad_np_var": np.var, "grad_np_std": np.std,
+    "grad_broadcast_to": np.broadcast_to, "grad_np_sum": _SUM, "grad_np_mean": _MEAN,
+    "grad_np_prod": _PROD, "grad_np_var": _VAR, "grad_np_std": _STD,
     "grad_np_cumsum": np.cumsum, "grad_sort": np.sort, "grad_partition": np.partition,
     "pad_vjp": np.pad, "matmul_vjp_0": np.matmul, "dot_vjp_0": np.dot,
     "tensordot_vjp_0": np.tensordot, "grad_reshape_list": np.atleast_1d,
@@ -215,8 +228,8 @@ _PRIVATE: dict[str, dict[str, Any]] = {
         )},
     },
     "numpy.numpy_jvps": {
-        "forward_grad_np_var": jvp_maker(np.var),
-        "forward_grad_np_std": jvp_maker(np.std),
+        "forward_grad_np_var": jvp_maker(_VAR),
+        "forward_grad_np_std": jvp_maker(_STD),
         "fwd_grad_sort": jvp_maker(np.sort),
         "fwd_grad_partition": jvp_maker(np.partition),
         "fwd_grad_concatenate_args": _jvp_by_argnum_of_tuple(_concatenated),

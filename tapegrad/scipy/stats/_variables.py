@@ -346,10 +346,27 @@ VARIABLES: dict[str, type[Variable]] = {
 }
 
 
+_OF_MIXTURES = """A law that is one of several others, each with its weight.
+
+Parameters
+----------
+components : sequence of random variables
+    The laws, all continuous, of no dimensions.
+weights : array_like, optional
+    As many as components, with sum 1; equal unless given.
+
+Examples
+--------
+>>> from tapegrad.scipy import stats
+>>> mixture = stats.Mixture([stats.Normal(), stats.Normal(mu=2.0)], weights=[0.25, 0.75])
+>>> float(mixture.mean())
+1.5
+"""
+
 if hasattr(scipy.stats, "Mixture"):
     _contents = {
         "_kind": scipy.stats.Mixture,
-        "__doc__": scipy.stats.Mixture.__doc__,
+        "__doc__": _OF_MIXTURES,
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": "Mixture",
     }

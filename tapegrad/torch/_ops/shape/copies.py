@@ -249,8 +249,7 @@ def _range(
     return (start + step * np.arange(count)).astype(dtype or _dtypes.default_float())
 
 
-_range.__name__ = "range"
-creation(_range)
+_range = creation(_range, "range")
 
 
 # --- Filling, resizing --------------------------------------------------------------------------

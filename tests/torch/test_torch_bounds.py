@@ -95,6 +95,18 @@ def test_derivatives_of_as_strided_of_parts() -> None:
     np.testing.assert_array_equal(z.grad.numpy(), np.full(4, 2j))
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 2)])
+def test_as_strided_of_one_number(shape: tuple[int, ...]) -> None:
+    for x in (torch.ones((), requires_grad=True), torch.tensor(1.0, requires_grad=True)):
+        for _ in range(2):
+            x.grad = None
+            made = x.as_strided(shape, (0,) * len(shape))
+            made.sum().backward()
+            assert made.shape == shape
+            assert x.grad.item() == made.numel()
+        assert x.detach().as_strided(shape, (0,) * len(shape)).tolist() == made.tolist()
+
+
 def test_a_wide_view_takes_no_memory() -> None:
     wide = torch.zeros(1).as_strided((10**6, 10**6), (0, 0))
     assert wide.shape == (10**6, 10**6)

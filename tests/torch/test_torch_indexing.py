@@ -407,3 +407,12 @@ def test_a_mapped_index() -> None:
     x = torch.from_numpy(numbers(5))
     index = torch.tensor([3, 0, 4])
     np.testing.assert_array_equal(vmap(lambda i: x[i])(index).numpy(), x[index].numpy())
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_slice_is_another_index_than_a_tuple_of_it(turn: int) -> None:
+    x = torch.ones(3 + turn, requires_grad=True)
+    names = {":": "SliceBackward0", ":,": "AliasBackward0"}
+    for index in [*names][::turn]:
+        made = x[:] if index == ":" else x[:,]
+        assert made.grad_fn.name() == names[index]

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad.torch as torch
+from tapegrad.torch._ops import view_plans
+from tapegrad.torch._ops.index import getitem
 from tapegrad.torch.func import grad, vmap
 
 SHAPES = ((2, 3), (3, 2), (4,))
@@ -259,6 +261,39 @@ def test_a_view_without_gradients_is_refused_after_a_write() -> None:
     y.mul_(2)
     with pytest.raises(RuntimeError, match="no_grad mode"):
         v * 2
+
+
+AGAIN = {**VIEWS, "strided": lambda t, a, b: t.as_strided((2, 2), (1, 2), b)}
+
+
+def refuse_plan(*_: Any) -> None:
+    """In the place of what takes a view that is not remembered."""
+    raise AssertionError
+
+
+@pytest.mark.parametrize("logs", [True, False])
+@pytest.mark.parametrize("word", sorted({*AGAIN} - {"detach"}))
+def test_views_that_come_again_are_as_the_first(
+    word: str, logs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for needs in (False, True):
+        root = torch.arange(12.0).reshape(3, 4).clone().requires_grad_(needs)
+        base = root * 1
+        with torch.no_grad():
+            part = base[:2]
+        for source in (root, base) if word == "strided" else (root, base, part):
+            with torch.set_grad_enabled(logs):
+                first = AGAIN[word](source, 1, 1)
+                with monkeypatch.context() as patch:
+                    patch.setattr(getitem, "view_of", refuse_plan)
+                    patch.setattr(view_plans, "view_of", refuse_plan)
+                    patch.setattr(view_plans, "views_apart", refuse_plan)
+                    again = AGAIN[word](source, 1, 1)
+            same(state(again), state(first), word)
+            assert again._creation_meta == first._creation_meta
+            assert again._base is first._base
+            places = torch.arange(float(again._base.numel())).reshape(again._base.shape)
+            same(again._view_fn(places._value), first._view_fn(places._value), word)
 
 
 def test_one_of_several_views_cannot_be_written_to() -> None:

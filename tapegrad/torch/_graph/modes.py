@@ -36,6 +36,7 @@ class Mode(NamedTuple):
 
 USUAL = Mode()
 UNLOGGED = Mode(grad=False)
+PLAIN = (None, UNLOGGED)  # the modes in which no profiler, hook or transform is told of calls
 MODE: ContextVar[Mode | None] = ContextVar("tapegrad_torch_mode", default=None)
 
 
@@ -51,7 +52,7 @@ def change(**changes: Any) -> Mode | None:
     """
     before = MODE.get()
     after = (before or USUAL)._replace(**changes)
-    MODE.set(None if after == USUAL else after)
+    MODE.set(None if after == USUAL else UNLOGGED if after == UNLOGGED else after)
     return before
 
 

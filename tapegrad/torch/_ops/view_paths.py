@@ -73,6 +73,10 @@ class Path:
     def __call__(self, base: Value) -> Value:
         return self.rule.function(base, **self.params)
 
+    def is_light(self) -> bool:
+        """Whether its entry takes little memory, so that it may be remembered."""
+        return True
+
     def quick(self, _base: Value, _out: Value) -> Callable[[Value], Value]:
         """Maker of the same view of each array like `base`, of which the view is `out`."""
         return self
@@ -285,13 +289,26 @@ class Strided(Path):
     computed = True
 
     def __init__(
-        self, value: Value, shape: tuple[int, ...], strides: Sequence[int], offset: int
+        self, value: Value, shape: tuple[int, ...], strides: Sequence[int], offset: int | None
     ) -> None:
-        """strides and offset count elements; the offset is from the start of the memory."""
-        memory = flat_memory(value)
-        own = tuple([step // value.itemsize for step in value.strides])
+        """strides and offset count elements, from the start of the memory or the first element.
+
+        RuntimeError for elements beyond the memory.
+        """
+        memory, start = _flat_from(value)
+        step = value.itemsize
+        if offset is None:
+            offset = start
+        last = offset + sum(map(operator.mul, [n - 1 for n in shape], strides))
+        if offset < 0 or (0 not in shape and last >= memory.size):
+            raise RuntimeError(
+                f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset "
+                f"{offset}, and itemsize {step} requiring a storage size of {(last + 1) * step} "
+                f"are out of bounds for storage of size {memory.nbytes}"
+            )
+        own = tuple([size // step for size in value.strides])
         self.geometry = value.shape, own, shape, tuple(strides), offset if all(shape) else 0
-        self.memory = memory.size, offset_of(value, memory)
+        self.memory = memory.size, start
 
     def __call__(self, base: Value) -> Value:
         shape, own, wanted, strides, offset = self.geometry
@@ -303,15 +320,25 @@ class Strided(Path):
             return _in_flat(flat_memory(base), wanted, strides, offset)
         return np.reshape(base, -1)[self._places()]
 
+    def quick(self, base: Value, out: Value) -> Callable[[Value], Value]:
+        if base.base is not None or not base.flags.c_contiguous:
+            return self
+        shape, dtype, strides = out.shape, out.dtype, out.strides
+        offset = self.geometry[-1] * base.itemsize
+        return lambda x: ndarray(shape, dtype, x, offset, strides)
+
+    def is_light(self) -> bool:
+        return self.memory[0] <= _SMALL and math.prod(self.geometry[2]) <= _SMALL
+
     def _places(self) -> Value:
         """The number within the array of each element; RuntimeError for one beyond it."""
-        shape, own, wanted, strides, offset = self.geometry
         size, start = self.memory
-        if size > _SMALL:
-            return _places_of(shape, own, wanted, strides, offset, size, start)
-        return _known_places(shape, own, wanted, strides, offset, size, start)
+        places = _places_of if size > _SMALL else _known_places
+        return places(*self.geometry, size, start)
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
+        if not value.shape:  # its one element, any number of times
+            return Expand(self.geometry[2]).entry(value, out, node)
         index = np.unravel_index(self._places(), value.shape)
         return READ, None, spec_of(value), index, node, None
 
@@ -348,20 +375,21 @@ def flat_memory(value: Value) -> Value:
 
     RuntimeError for memory with gaps, or of other elements.
     """
+    return _flat_from(value)[0]
+
+
+def _flat_from(value: Value) -> tuple[Value, int]:
+    """The same, and how many elements lie in it before the first one of the array."""
     owner, step = owner_of(value), value.itemsize
-    parts = owner.nbytes, _address(value) - _address(owner), *value.strides
+    before = 0 if owner is value else _address(value) - _address(owner)
+    parts = owner.nbytes, before, *value.strides
     if not owner.flags.forc or any(n % step for n in parts):
         raise RuntimeError(
             "expected a tensor in memory without gaps between its elements, got one of a strided "
             "or structured array. Use clone()."
         )
     flat = owner.reshape(-1, order="A")
-    return flat if flat.dtype == value.dtype else flat.view(value.dtype)
-
-
-def offset_of(value: Value, memory: Value) -> int:
-    """How many elements lie in memory before the first one of an array."""
-    return int((_address(value) - _address(memory)) // value.itemsize)
+    return flat if flat.dtype == value.dtype else flat.view(value.dtype), before // step
 
 
 def _address(value: Value) -> int:

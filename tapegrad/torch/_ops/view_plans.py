@@ -4,8 +4,8 @@ A view is declared by a function that gives its path. Of an array of the same sh
 dtype, with the same parameters, the path is the same, and so is what the entry of the view keeps:
 they are remembered, and the later calls take the view, make its node and link it to its base.
 
-Anything unusual is left to `view_of`: modes, traced and batched arrays, views made without
-gradients, inference tensors, parameters that are not integers.
+Anything unusual is left to `view_of`: modes other than `no_grad`, traced and batched arrays,
+inference tensors, parameters that are not integers.
 
 Knows the layout of entries, and what links a view to its base. Must not know which views exist.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,17 +23,16 @@ from tapegrad._core.entry import PROJECT, Outputs, Spec, spec_of
 from tapegrad._core.fast.call_plans import Kernels, planned
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._dtypes import Size
-from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.modes import MODE, PLAIN, Mode
 from tapegrad.torch._graph.node import Node, fresh_node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import with_numpy_words
 from tapegrad.torch._ops.view_paths import APART, Cut, Index, Path, view_of, views_apart
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, ndarray
-from tapegrad.torch._tensor.views import Steps, drop_dead, joined
+from tapegrad.torch._tensor.views import attach
 
 mode_of = MODE.get
-reference_to = weakref.ref
 
 # The results of a function that declares a view: a path with the class of the node; a function of
 # the tensor, where memory does not allow a view; or a tensor where there is nothing to do.
@@ -60,8 +58,10 @@ class Known(NamedTuple):
 
 def learned(x: Value, path: Path, label: type[Node]) -> Known | None:
     """Description of the view of an array; None if it is not to be remembered."""
+    if not x.size or not path.is_light():
+        return None
     out = path(x)
-    if not x.size or type(out) is not ndarray or owner_of(out) is not owner_of(x):
+    if type(out) is not ndarray or owner_of(out) is not owner_of(x):
         return None
     node = fresh_node()
     entry: Any = (None,) * 5
@@ -71,16 +71,13 @@ def learned(x: Value, path: Path, label: type[Node]) -> Known | None:
     return Known(path.quick(x, out), path, label, rule, kept_out, kept, params, nodes is node)
 
 
-def known_view(input: Tensor, x: Value, known: Known) -> Tensor:
-    """A view that has come before, of a tensor over an array, outside of all modes.
-
-    The tensor is no inference tensor, and no view that was made without gradients.
-    """
+def known_view(input: Tensor, x: Value, known: Known, mode: Mode | None) -> Tensor:
+    """A view that has come before, of a tensor over an array; `mode` is None or UNLOGGED."""
     take, path, label, rule, out, kept, params, alone = known
     made: Tensor = new(Tensor)
     made._value = take(x)
     source = input.node
-    if source is None:
+    if source is None or mode is not None:
         made.node = None
     else:
         if source is LEAF:
@@ -88,34 +85,8 @@ def known_view(input: Tensor, x: Value, known: Known) -> Tensor:
         made.node = node = new(label)
         node._number = next_number()
         node._entry = rule, out, kept, params, source if alone else (source,), None
-    base = input._base
-    if base is None:
-        made._base = base = input
-        made._view_fn = path
-    else:
-        made._base = base
-        first = input._view_fn
-        if type(path) is Index and type(first) is Index:
-            made._view_fn = joined(base._value.shape, first, path)
-        else:
-            made._view_fn = Steps(first, path)  # type: ignore[arg-type]
-    version = base._version_of
-    if version is not None:
-        made._version_of = version
-    views = base._views
-    if views is None:
-        base._views = [reference_to(made)]
-    else:
-        count = len(views)
-        if count >= 8 and count & (count - 1) == 0:
-            drop_dead(views)
-        views.append(reference_to(made))
+    attach(made, input, path, input._creation_meta if mode is None else "no_grad")
     return made
-
-
-def is_usual(input: Tensor) -> bool:
-    """Whether a tensor is of the kind that `known_view` takes."""
-    return input._creation_meta is None and not input._inference
 
 
 def _key_of(x: Value, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -148,16 +119,17 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
         given = kwargs.pop(first) if input is None and first in kwargs else input
         x = getattr(given, "_value", None)
         key: Any = None
-        if type(x) is ndarray and mode_of() is None:
+        mode = mode_of()
+        if type(x) is ndarray and mode in PLAIN:
             if not kwargs and _WHOLE.issuperset(map(type, args)):
                 key = x.dtype, x.shape, x.strides, *args
             else:
                 key = _key_of(x, args, kwargs)
-            if key is not None and given._creation_meta is None and not given._inference:
+            if key is not None and not given._inference:
                 found = ask(key)
                 if found is not None:
                     if type(found) is Known:
-                        return known_view(given, x, found)
+                        return known_view(given, x, found, mode)
                     return found(given)
         planned = general(given, *args, **kwargs)
         if isinstance(planned, Tensor):
@@ -224,25 +196,19 @@ def _joining(shape: tuple[int, ...], dtype: Any, places: list[Any]) -> Callable[
     return pull
 
 
-def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ...]:
+def _known_parts(
+    input: Tensor, x: Value, known: KnownParts, mode: Mode | None
+) -> tuple[Tensor, ...]:
     """Parts that have come before, of a tensor as `known_view` takes it."""
     parts, label, specs, kept, params = known
-    source, parent = input.node, None
+    source, parent = (input.node if mode is None else None), None
     if source is not None:
         if source is LEAF:
             source = accumulator_of(input)
         parent = new(label)
         parent._number = next_number()
         parent._entry = APART, specs, kept, params, (source,), None
-    base, first = input._base, None
-    if base is None:
-        base = input
-    else:
-        first = input._view_fn
-    version = base._version_of
-    views = base._views
-    if views is None:
-        views = base._views = []
+    how = "several" if mode is None else "no_grad"
     made: list[Tensor] = []
     count = len(parts)
     for take, path in parts:
@@ -254,16 +220,7 @@ def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ..
             part.node = node = new(Node)
             node._number = next_number()
             node._entry = PROJECT, None, len(made), count, parent, None
-        part._base = base
-        part._view_fn = path if first is None else joined(base._value.shape, first, path)
-        part._creation_meta = "several"
-        if version is not None:
-            part._version_of = version
-            part._attr_version = version.count
-        taken = len(views)
-        if taken >= 8 and taken & (taken - 1) == 0:
-            drop_dead(views)
-        views.append(reference_to(part))
+        attach(part, input, path, how)
         made.append(part)
     return tuple(made)
 
@@ -285,12 +242,13 @@ def viewing_apart(
         given = kwargs.pop(first) if input is None and first in kwargs else input
         x = getattr(given, "_value", None)
         key: Any = None
-        if type(x) is ndarray and mode_of() is None:
+        mode = mode_of()
+        if type(x) is ndarray and mode in PLAIN:
             key = _key_of(x, args, kwargs)
-            if key is not None and given._creation_meta is None and not given._inference:
+            if key is not None and not given._inference:
                 found = ask(key)
                 if found is not None:
-                    return _known_parts(given, x, found)
+                    return _known_parts(given, x, found, mode)
         cut = general(given, *args, **kwargs)
         if key is not None:
             learned = _learned_parts(x, cut)
@@ -312,7 +270,6 @@ def _show_result(call: Any, plan: Callable[..., Any], annotation: str) -> None:
 __all__ = [
     "Known",
     "Plan",
-    "is_usual",
     "known_view",
     "learned",
     "remember",

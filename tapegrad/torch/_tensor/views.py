@@ -112,10 +112,10 @@ def _share_below(value: Value, whole: Value) -> bool:
     return value is whole or owner_of(value) is owner_of(whole)
 
 
-def link_view(  # noqa: C901 - the frequent cases, written out
+def link_view(
     made: Tensor, source: Tensor, path: Callable[[Value], Value], several: bool = False
 ) -> None:
-    """Make a tensor a view of another one, or of its base if that is a view itself."""
+    """Make a tensor a view of another one whose memory it shares; nothing if it shares none."""
     value, whole = made._value, source._value
     if type(value) is not ndarray or type(whole) is not ndarray:
         if not (is_computed(path) or _share_below(value, whole)):
@@ -124,6 +124,18 @@ def link_view(  # noqa: C901 - the frequent cases, written out
         owner = whole if whole.base is None else whole.base  # frequent cases, without a call
         if value.base is not owner and owner_of(value) is not owner_of(whole):
             return  # NumPy returned a copy
+    if not _modes.is_logging():
+        how: str | None = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
+    else:
+        how = "several" if several else source._creation_meta
+    attach(made, source, path, how)
+
+
+def attach(made: Tensor, source: Tensor, path: Callable[[Value], Value], how: str | None) -> None:
+    """Make a tensor a view of another one, or of its base if that is a view itself.
+
+    how: how it was made, as its `_creation_meta` says.
+    """
     base = source._base
     if base is None:
         base = source
@@ -137,20 +149,14 @@ def link_view(  # noqa: C901 - the frequent cases, written out
         made._version_of = version
     if base._inference:
         made._inference = True
-    if not _modes.is_logging():
-        made._creation_meta = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
-    elif several:
-        made._creation_meta = "several"
-    elif source._creation_meta is not None:
-        made._creation_meta = source._creation_meta
-    if made._creation_meta is not None:
+    if how is not None:
+        made._creation_meta = how
         made._attr_version = 0 if version is None else version.count
-        alive = not base._inference
         if (
             made.node is None
             and base.node is not None
             and made._value.dtype.kind in "fcV"
-            and alive
+            and not base._inference
         ):
             made.node = LEAF  # it has no node of its own
     views = base._views
@@ -167,4 +173,4 @@ def drop_dead(views: list[weakref.ref[Tensor]]) -> None:
     views[:] = [view for view in views if view() is not None]
 
 
-__all__ = ["Steps", "drop_dead", "joined", "link_view"]
+__all__ = ["Steps", "attach", "joined", "link_view"]

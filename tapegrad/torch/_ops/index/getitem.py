@@ -14,16 +14,16 @@ from tapegrad._core import types
 from tapegrad._core.types import Value
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.modes import MODE, UNLOGGED
+from tapegrad.torch._graph.modes import MODE, PLAIN, UNLOGGED
 from tapegrad.torch._graph.node import Node, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import begin_write, register, tell
 from tapegrad.torch._ops.fast import chosen, chosen_here
-from tapegrad.torch._ops.index.syntax import Parsed, parse
+from tapegrad.torch._ops.index.syntax import ALL, Parsed, parse
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
-from tapegrad.torch._ops.view_plans import Known, is_usual, known_view, remember
+from tapegrad.torch._ops.view_plans import Known, known_view, remember
 from tapegrad.torch._tensor.short_writes import is_held, store_part
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.writes import COPY_SLICES, overwrite, put
@@ -52,14 +52,11 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
                 return chosen(self, places, INDEX)
             except IndexError:
                 pass  # what is wrong is said below
-    elif type(x) is ndarray and mode_of() is None and is_usual(self):
-        if kind is int:
-            key = x.dtype, x.shape, x.strides, index
-        elif kind is slice or kind is tuple:
-            key = _key_of((index,) if kind is slice else index, x)
+    elif type(x) is ndarray and (mode := mode_of()) in PLAIN and not self._inference:
+        key = (x.dtype, x.shape, x.strides, index) if kind is int else _key_of(index, kind, x)
         known = _VIEWS.get(key)
         if known is not None:
-            return known_view(self, x, known)
+            return known_view(self, x, known, mode)
     shape = x.shape
     if kind is int and shape:
         if not -shape[0] <= index < shape[0]:
@@ -82,12 +79,11 @@ _VIEWS: dict[Any, Known] = {}
 _KINDS = frozenset((int, type(None), type(Ellipsis)))
 
 
-def _key_of(index: tuple[Any, ...], x: Value) -> Any:
+def _key_of(index: types.Index, kind: type, x: Value) -> Any:
     """By what a view of an array by a basic index is remembered; None for any other index."""
     key: list[Any] = [x.dtype, x.shape, x.strides]
-    for part in index:
-        kind = type(part)
-        if kind is slice:
+    for part in index if kind is tuple else (index,):
+        if type(part) is slice:
             start, stop = part.start, part.stop
             if (start is not None and type(start) is not int) or (
                 stop is not None and type(stop) is not int
@@ -98,11 +94,11 @@ def _key_of(index: tuple[Any, ...], x: Value) -> Any:
                     return None
                 key.append(part.step)
             key += slice, start, stop
-        elif kind in _KINDS:
+        elif type(part) in _KINDS:
             key.append(part)
         else:
             return None
-    key.append(tuple)  # x[0] is another index
+    key.append(kind)  # x[:] is another index than x[:,]
     return tuple(key)
 
 
@@ -202,6 +198,8 @@ def _frequent_part(index: types.Index, shape: tuple[int, ...]) -> types.Index:
     kind = type(index)
     if kind is int:
         return index if shape and -shape[0] <= index < shape[0] else None
+    if kind is tuple:
+        index = _without_ellipsis(index, len(shape))
     label = _label_of_frequent(index, kind, shape)
     if label is None or label is UNSQUEEZE:
         return None
@@ -209,6 +207,15 @@ def _frequent_part(index: types.Index, shape: tuple[int, ...]) -> types.Index:
         whole = not index.start and (index.stop is None or index.stop >= shape[0])
         return None if whole else index
     return _simple(index)
+
+
+def _without_ellipsis(index: tuple[types.Index, ...], room: int) -> tuple[types.Index, ...]:
+    """An index of integers, slices and None with full slices where it has an Ellipsis."""
+    for place, part in enumerate(index):
+        if part is Ellipsis:
+            used = sum([part is not None for part in index]) - 1
+            return *index[:place], *(ALL,) * (room - used), *index[place + 1 :]
+    return index
 
 
 def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:

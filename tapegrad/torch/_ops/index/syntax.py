@@ -228,4 +228,4 @@ def _dimensions(part: Index) -> int:
     return part.ndim if part.dtype.kind == "b" else 1
 
 
-__all__ = ["Parsed", "parse"]
+__all__ = ["ALL", "Parsed", "parse"]

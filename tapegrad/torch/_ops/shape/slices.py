@@ -26,9 +26,7 @@ from tapegrad.torch._ops.view_paths import (
     Reshape,
     Strided,
     Windows,
-    flat_memory,
     label_of,
-    offset_of,
     view_of,
     whole,
 )
@@ -38,6 +36,7 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Number, Sizes, TensorLike
 
 SELECT = label_of("Select")
+AS_STRIDED = label_of("AsStrided")
 SLICE = label_of("Slice")
 
 
@@ -174,7 +173,16 @@ def as_strided(
     tensor([[0, 1],
             [3, 4]])
     """
-    return view_of(input, strided_path(input, size, stride, storage_offset), label_of("AsStrided"))
+    value = input._value
+    if type(value) is ndarray and value.base is None:
+        return _strided(input, size, stride, 0 if storage_offset is None else storage_offset)
+    return view_of(input, strided_path(input, size, stride, storage_offset), AS_STRIDED)
+
+
+@viewing
+def _strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int) -> Plan:
+    """`as_strided` of a tensor over the whole of a memory."""
+    return strided_path(input, size, stride, storage_offset), AS_STRIDED
 
 
 def strided_path(
@@ -197,16 +205,7 @@ def strided_path(
             "as_strided: Negative strides are not supported at the moment, got strides: "
             f"{list(steps)}"
         )
-    memory = flat_memory(value)
-    start = offset_of(value, memory) if storage_offset is None else storage_offset
-    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    if start < 0 or (0 not in shape and last >= memory.size):
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and "
-            f"itemsize {value.itemsize} requiring a storage size of {(last + 1) * value.itemsize} "
-            f"are out of bounds for storage of size {memory.nbytes}"
-        )
-    return Strided(value, shape, steps, start)
+    return Strided(value, shape, steps, storage_offset)
 
 
 # --- Complex numbers ----------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tapegrad.torch as torch
+
 X = numbers(3, 4, 2)
 TIES = np.array([[1.0, 3.0, 3.0, 2.0], [5.0, 5.0, 0.0, 5.0], [1.0, 1.0, 1.0, 1.0]])
 NAN = np.array([[1.0, np.nan, 3.0], [2.0, 0.0, 1.0], [np.nan, np.nan, np.nan]])
@@ -277,3 +279,19 @@ def test_any_shape_and_dims(word, shape, dims, dtype, ties):
         ):
             continue  # degrees of freedom, integers
         agree(lambda t, x, d=dim: OVER_DIMS[word](t, x, d), x, name=False, nan_gradients=False)
+
+
+@pytest.mark.parametrize("word", ["all", "any"])
+@pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 3)])
+def test_truth_values_are_reduced_as_by_numpy(word: str, shape: tuple[int, ...]) -> None:
+    x = numbers(*shape) > 0.3
+    axes = (None, *range(-len(shape), len(shape)))
+    for logs in (True, False):
+        with torch.set_grad_enabled(logs):
+            for axis in axes:
+                args = () if axis is None else (axis,)
+                found = getattr(torch.from_numpy(np.array(x)), word)(*args)
+                assert found.dtype is torch.bool
+                np.testing.assert_array_equal(found.numpy(), getattr(np, word)(x, axis))
+            with pytest.raises(IndexError):
+                getattr(torch.ones(2, dtype=torch.bool), word)(2)

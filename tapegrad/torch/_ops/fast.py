@@ -24,7 +24,7 @@ from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import getitem, is_mapped, is_plain_number
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import BRAINS
-from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.modes import MODE, PLAIN
 from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.data import from_operand
@@ -260,11 +260,11 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
 
 
 def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
-    """A comparison of two tensors of one dtype, or of floats with a number."""
+    """A comparison of two tensors of one dtype, or of floats or int64 with a number."""
 
     def call(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
         x = input._value if type(input) is Tensor else None
-        if type(x) is not ndarray or kwargs or MODE.get() is not None:
+        if type(x) is not ndarray or kwargs or MODE.get() not in PLAIN:
             return general(input, other, **kwargs)
         kind = type(other)
         if kind is Tensor:
@@ -274,6 +274,8 @@ def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
         elif (kind is float or kind is int) and x.dtype.kind == "f":
             known = operands_of(x.dtype)
             y = other if known is None else known.get(other, other)
+        elif kind is int and x.dtype.char == "l" and -_WHOLE <= other <= _WHOLE:
+            y = other
         else:
             return general(input, other)
         try:
@@ -292,7 +294,7 @@ def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
 
     def of_one(input: TensorLike, **kwargs: Any) -> Any:
         x = input._value if type(input) is Tensor else None
-        if type(x) is not ndarray or kwargs or x.dtype.kind != "b" or MODE.get() is not None:
+        if type(x) is not ndarray or kwargs or x.dtype.kind != "b" or MODE.get() not in PLAIN:
             return general(input, **kwargs)
         result: Tensor = new(Tensor)
         result._value, result.node = np.asarray(ufunc(x)), None
@@ -301,7 +303,7 @@ def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
     def of_two(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
         x = input._value if type(input) is Tensor else None
         y = other._value if type(other) is Tensor else None
-        if type(x) is not ndarray or type(y) is not ndarray or kwargs or MODE.get() is not None:
+        if type(x) is not ndarray or type(y) is not ndarray or kwargs or MODE.get() not in PLAIN:
             return general(input, other, **kwargs)
         if x.dtype.kind != "b" or y.dtype.kind != "b" or x.shape != y.shape:
             return general(input, other)
@@ -310,6 +312,27 @@ def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
         return result
 
     return of_one if ufunc.nin == 1 else of_two
+
+
+def short_truth(ufunc: np.ufunc, general: Operation) -> Operation:
+    """Whether all or any truth values of a tensor are true, of everything or along a dimension."""
+    reduce = ufunc.reduce
+
+    def call(input: TensorLike, *args: Any, **kwargs: Any) -> Any:
+        x = input._value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or x.dtype.kind != "b" or MODE.get() not in PLAIN:
+            return general(input, *args, **kwargs)
+        if not args:
+            axis = None
+        elif len(args) == 1 and type(args[0]) is int and -x.ndim <= args[0] < x.ndim:
+            (axis,) = args
+        else:
+            return general(input, *args)
+        result: Tensor = new(Tensor)
+        result._value, result.node = np.asarray(reduce(x, axis)), None
+        return result
+
+    return call
 
 
 # --- Products -----------------------------------------------------------------------------------

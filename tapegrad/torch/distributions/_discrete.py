@@ -32,7 +32,7 @@ _arange, _where = OPERATIONS["arange"], OPERATIONS["where"]
 
 
 def _clamped(probs: Any) -> Any:
-    eps = np.finfo(probs.dtype.numpy).eps
+    eps = float(np.finfo(probs.dtype.numpy).eps)
     return probs.clamp(min=eps, max=1 - eps)
 
 

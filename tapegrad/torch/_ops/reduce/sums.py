@@ -19,8 +19,9 @@ from tapegrad._warning import warn
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import as_numpy, word_of
-from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
+from tapegrad.torch._ops.fast import short_truth
 from tapegrad.torch._rules.declare import elementwise, general
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.symbols import is_own
@@ -257,6 +258,10 @@ def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """
     x = untraced(input)
     return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
+
+
+register("all", replaces=_all)(short_truth(np.logical_and, _all))
+register("any", replaces=_any)(short_truth(np.logical_or, _any))
 
 
 @operation("CountNonzeroBackward0")

@@ -399,3 +399,12 @@ def test_broadcast_to_takes_sizes_as_expand_does():
         torch.broadcast_to(x, size=(2, 3)),
     ):
         assert made.stride() == (0, 1)
+
+
+def test_broadcasting_returns_a_tensor_of_that_shape_itself():
+    """As in PyTorch, so that a distribution's parameter is the leaf it was made of."""
+    x, row = torch.ones(2, 3, requires_grad=True), torch.ones(3)
+    same, wide = torch.broadcast_tensors(x, row)
+    assert same is x
+    assert wide.shape == (2, 3)
+    assert torch.distributions.Normal(x, row).loc is x

@@ -622,7 +622,7 @@ def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of tensors in the shape that they have together.
 
-    -> tuple of Tensors: Views of them, of one shape.
+    -> tuple of Tensors: Views of them, of one shape; a tensor that has it already is itself there.
     RuntimeError: If the shapes do not broadcast.
 
     >>> x, y = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
@@ -631,7 +631,9 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """
     given = tensors[0] if _is_one_shape(tensors) else tensors
     shape = joined_shape([tensor._value.shape for tensor in given])
-    return tuple(expanded(tensor, shape) for tensor in given)
+    return tuple(
+        tensor if tensor._value.shape == shape else expanded(tensor, shape) for tensor in given
+    )
 
 
 @register(method=False)

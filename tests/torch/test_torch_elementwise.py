@@ -296,3 +296,24 @@ def test_equality_is_by_element_and_tensors_stay_hashable():
 def test_bits_need_integers():
     with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
         torch.tensor([1.0]) & 1
+
+
+FLAT = {
+    "clamp": lambda x: x.clamp(0, 3),
+    "clamp min": lambda x: x.clamp(min=0),
+    "clamp max": lambda x: (-x).clamp(max=0),
+    "clamp tensors": lambda x: x.clamp(torch.zeros(2), torch.full((2,), 3.0)),
+    "in place": lambda x: (x * 1).clamp_(0, 3),
+    **{word: lambda x, word=word: getattr(torch, word)(x) for word in
+       ("floor", "ceil", "trunc", "round", "sign", "sgn")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_what_does_not_depend_on_its_argument_stops_infinite_gradients(name):
+    """As in PyTorch: the root of what was clamped to zero has no NaN in the gradient."""
+    x = torch.tensor([-1.25, -7.75], requires_grad=True)
+    y = FLAT[name](x)
+    (bar,) = torch.autograd.grad(y, x, torch.tensor([torch.inf, torch.nan]))
+    assert bar.tolist() == [0, 0]
+    assert torch.func.vmap(torch.func.grad(lambda x: FLAT[name](x).sum()))(x[None]).sum() == 0

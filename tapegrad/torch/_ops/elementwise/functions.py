@@ -48,7 +48,7 @@ from tapegrad.torch._types import Number, TensorLike
 
 def _declare_rounding(word: str, ufunc: np.ufunc, result: str) -> None:
     label = f"{word.capitalize()}Backward0"
-    rounded = elementwise(label, 0)(lambda x: ufunc(x))
+    rounded = elementwise(label, 0, strong=True, selects=True)(lambda x: ufunc(x))
 
     def compute(input: Value) -> Value:
         require_kind(input.dtype, f"{word}_cpu", REAL)
@@ -71,7 +71,7 @@ for _word, _ufunc, _result in (
 alias("trunc", "fix")
 
 
-@elementwise("RoundBackward0", 0, 0)
+@elementwise("RoundBackward0", 0, 0, strong=True, selects=True)
 def _rounded(x: Value, decimals: int) -> Value:
     return np.round(x, decimals)
 
@@ -199,7 +199,7 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     return ((untraced(x) > high) | (high < untraced(low))).astype(x.dtype)
 
 
-@elementwise("ClampBackward1", _inside, _below, _above, strong=True)
+@elementwise("ClampBackward1", _inside, _below, _above, strong=True, selects=True)
 def _clamped(x: Value, low: Value, high: Value) -> Value:
     if _is_number(low) and _is_number(high):
         return clipped(x, low, high)
@@ -221,6 +221,7 @@ def _is_number(bound: Value) -> bool:
     lambda _out, x, low: (untraced(x) >= untraced(low)).astype(x.dtype),
     lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
+    selects=True,
 )
 def _at_least(x: Value, low: Value) -> Value:
     return np.maximum(x, low)
@@ -231,6 +232,7 @@ def _at_least(x: Value, low: Value) -> Value:
     lambda _out, x, high: (untraced(x) <= untraced(high)).astype(x.dtype),
     lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
+    selects=True,
 )
 def _at_most(x: Value, high: Value) -> Value:
     return np.minimum(x, high)
@@ -442,7 +444,7 @@ def sign(input: Value) -> Value:
     return _flat_sign(input)
 
 
-@elementwise("SignBackward0", 0)
+@elementwise("SignBackward0", 0, strong=True, selects=True)
 def _flat_sign(x: Value) -> Value:
     return _sign(x)
 
@@ -465,7 +467,7 @@ def sgn(input: Value) -> Value:
     >>> torch.sgn(torch.tensor(3 + 4j))
     tensor(0.6000+0.8000j)
     """
-    return _sign(input)
+    return _sign(input) if input.dtype.kind == "c" else _flat_sign(input)
 
 
 @operation("NanToNumBackward0", inplace=True)

@@ -437,3 +437,12 @@ def test_weights_of_pairs_are_as_pytorchs(name, word):
         return getattr(t.nn.functional, name)(x, y, weight=weight, reduction=word)
 
     agree(program, A, B, np.abs(C), order=2, name=False)
+
+
+@pytest.mark.parametrize("word", ["nll_loss", "cross_entropy"])
+@pytest.mark.parametrize("shape", [(3, 4), (4,), (2, 4, 3)])
+def test_losses_of_classes_refuse_other_words(word, shape):
+    """They took any other word for the sum."""
+    target = torch.zeros(shape[:1] + shape[2:] if len(shape) > 1 else (), dtype=torch.int64)
+    with pytest.raises(ValueError, match="foo is not a valid value for reduction"):
+        getattr(torch.nn.functional, word)(torch.ones(shape), target, reduction="foo")

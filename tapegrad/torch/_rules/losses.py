@@ -22,6 +22,8 @@ from tapegrad.torch._rules.declare import Fused
 from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._types import Axis
 
+WORDS = ("none", "mean", "sum")  # in the order of at::Reduction
+
 
 def word_for(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The word for a reduction, also from the old arguments for it, with a warning."""
@@ -41,6 +43,13 @@ def parameter(word: str) -> dict[str, str]:
     return {} if word == "mean" else {"reduction": word}
 
 
+def check_word(reduction: str) -> str:
+    """The word for a reduction; ValueError for one that there is not."""
+    if reduction not in WORDS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
 def reduced(losses: Value, reduction: str, axis: Axis = None) -> Value:
     """The mean or the sum of losses, or themselves; ValueError for another word."""
     if reduction == "mean":
@@ -52,9 +61,8 @@ def reduced(losses: Value, reduction: str, axis: Axis = None) -> Value:
         if axis is None and is_own(losses) and losses.dtype.char in "fd":
             return total_of(losses)
         return np.sum(losses, axis)
-    if reduction == "none":
-        return losses
-    raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_word(reduction)
+    return losses
 
 
 def total_of(losses: Value) -> Value:

@@ -15,8 +15,9 @@ from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private
 from tapegrad.torch._rules.alignments import Kept, chains_of, ctc
+from tapegrad.torch._rules.losses import check_word
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn.loss.margins import check_word, numbered
+from tapegrad.torch.nn.loss.margins import numbered
 
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 

@@ -18,7 +18,7 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.activations import log_softmax_of
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.class_losses import are_mapped, class_losses
-from tapegrad.torch._rules.losses import reduced, word_for
+from tapegrad.torch._rules.losses import check_word, reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 
 
@@ -60,6 +60,7 @@ def _check_classes(x: Value, target: Value) -> None:
 
 @private(_nll_label, name="nll_loss", planned=True)
 def _nll(input: Value, target: Value, weight: Value, ignore_index: int, reduction: str) -> Value:
+    check_word(reduction)
     _check_classes(input, target)
     _check_weight(input, weight)
     if are_mapped(input, target, weight):
@@ -118,7 +119,8 @@ def nll_loss(
     target: The classes, (n, ...) or (), of int64 or uint8.
     -> Tensor: A number, or with `reduction="none"` the losses in the shape of `target`.
     RuntimeError: For shapes and dtypes that do not fit.
-    ValueError: For an `input` without dimensions, and for different numbers of examples.
+    ValueError: For an `input` without dimensions, for different numbers of examples, and for
+        another `reduction`.
 
     >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
     tensor(0.3000)
@@ -149,6 +151,7 @@ def _cross_entropy(
     reduction: str,
     label_smoothing: float,
 ) -> Value:
+    check_word(reduction)
     require_kind(input.dtype, "log_softmax_lastdim_kernel_impl")
     axis = 1 if len(input.shape) > 1 else 0
     if input.shape == target.shape:
@@ -215,6 +218,7 @@ def cross_entropy(
         floating-point numbers of the shape of `input`.
     -> Tensor: A number, or with `reduction="none"` the losses, (n, ...) or ().
     RuntimeError: For shapes and dtypes that do not fit, and for another `label_smoothing`.
+    ValueError: For another `reduction`.
 
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
     >>> F.cross_entropy(logits, torch.tensor([0, 1]))

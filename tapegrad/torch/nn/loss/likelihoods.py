@@ -12,9 +12,9 @@ import numpy as np
 
 from tapegrad._core.values import shown_value
 from tapegrad.torch._ops.declare import OPERATIONS, as_arrays
-from tapegrad.torch._rules.losses import word_for
+from tapegrad.torch._rules.losses import check_word, word_for
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn.loss.margins import check_word, numbered, reduce_tensor
+from tapegrad.torch.nn.loss.margins import numbered, reduce_tensor
 from tapegrad.torch.nn.loss.probabilities import kl_div
 
 

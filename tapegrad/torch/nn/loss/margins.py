@@ -17,18 +17,9 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.activations import logsigmoid
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._rules.losses import reduced, word_for
+from tapegrad.torch._rules.losses import WORDS, check_word, reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.distance.functions import pairwise_distance
-
-_NUMBERED = ("none", "mean", "sum")  # at::Reduction
-
-
-def check_word(reduction: str) -> str:
-    """The word for a reduction; ValueError for one that there is not."""
-    if reduction not in _NUMBERED:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return reduction
 
 
 def reduce_tensor(losses: Tensor, reduction: str) -> Any:
@@ -60,7 +51,7 @@ def numbered(word: str, call: Callable[..., Any], count: int, arguments: str, re
     def of(*args: Any, reduction: int = 0, **kwargs: Any) -> Any:
         if len(args) > count:
             args, reduction = args[:count] + args[count + 1 :], args[count]
-        return call(*args, reduction=_NUMBERED[reduction], **kwargs)
+        return call(*args, reduction=WORDS[reduction], **kwargs)
 
     of.__name__ = of.__qualname__ = word
     of.__doc__ = _OF_TORCH.format(word=word, arguments=arguments, result=result)
@@ -473,7 +464,7 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         losses = losses * weight
     losses = losses.sum(dim=-1) / input.size(-1)
-    if word not in _NUMBERED:
+    if word not in WORDS:
         raise ValueError(f"{word} is not valid")
     return reduce_tensor(losses, word)
 

@@ -128,7 +128,7 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
     """np.take; here the indices may also differ between the examples of a vmap."""
     a = a if hasattr(a, "shape") else np.asarray(a)
     indices = plain_array(indices)
-    if isinstance(indices, np.generic):  # which would pick a view
+    if issubclass(type(indices), np.generic):  # which would pick a view
         indices = np.asarray(indices)
     if indices.size == 0 and indices.dtype.kind == "f":
         indices = indices.astype(np.intp)  # NumPy's dtype of an empty list

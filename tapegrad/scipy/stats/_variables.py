@@ -8,6 +8,7 @@ is SciPy's own. Must not know how code is adopted.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -367,6 +368,7 @@ if hasattr(scipy.stats, "Mixture"):
     _contents = {
         "_kind": scipy.stats.Mixture,
         "__doc__": _OF_MIXTURES,
+        "__signature__": inspect.signature(scipy.stats.Mixture),
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": "Mixture",
     }

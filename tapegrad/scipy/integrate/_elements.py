@@ -17,6 +17,7 @@ from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.primitives import primitive
 from tapegrad._warning import warn
 from tapegrad.scipy._questions import holds_mapped
+from tapegrad.scipy._undetermined import without_derivative
 from tapegrad.scipy.integrate._quadrature import as_float
 
 _LOST = 1e-7  # the relative error from which on an integral is suspected of a jump
@@ -145,21 +146,25 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
     given = [as_float(x) for x in given]
     plain_a, plain_b, plain_args, held = call.parts([raw_value(x) for x in given])
     found = call.computed(hoisted.filled(held), plain_a, plain_b, plain_args)
-    if name == "tanhsinh":
-        _warn_unless_converged(found)
-    found[call.key] = _value(*given, call=call)
+    value = _value(*given, call=call)
+    found[call.key] = _unless_lost(found, value) if name == "tanhsinh" else value
     return found
 
 
-def _warn_unless_converged(found: Any) -> None:
-    """Warn of an integral that did not converge, of which SciPy's callers see no status."""
+def _unless_lost(found: Any, value: Value) -> Value:
+    """The integrals, without a derivative where they did not converge.
+
+    A jump at a place that moves may be the reason, which the derivative at the nodes does not see.
+    """
     lost = np.abs(found.error) > _LOST * np.abs(found.integral)
-    if np.any(lost & ~np.asarray(found.success)):
-        warn(
-            "scipy.integrate.tanhsinh: the integral did not converge, and its derivative has few "
-            "digits; where the integrand jumps at a place that moves, it is wrong. Split the "
-            "integral at the jump."
-        )
+    lost = lost & ~np.asarray(found.success)
+    if not np.any(lost):
+        return value
+    warn(
+        "scipy.integrate.tanhsinh: the integral did not converge, and its derivative is NaN: the "
+        "integrand may jump at a place that moves. Split the integral at the jump."
+    )
+    return np.where(lost, without_derivative(value, np.real(value)), value)
 
 
 def _by_place(f: Function, names: tuple[str, ...]) -> Function:
@@ -206,7 +211,7 @@ def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> 
     Warns
     -----
     UserWarning
-        If an integral does not converge: its derivative by the place of a jump is wrong.
+        If an integral does not converge: its derivative is NaN.
 
     Examples
     --------

@@ -147,12 +147,12 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
     plain_a, plain_b, plain_args, held = call.parts([raw_value(x) for x in given])
     found = call.computed(hoisted.filled(held), plain_a, plain_b, plain_args)
     value = _value(*given, call=call)
-    found[call.key] = _unless_lost(found, value) if name == "tanhsinh" else value
+    found[call.key] = _unless_lost(found, value, given) if name == "tanhsinh" else value
     return found
 
 
-def _unless_lost(found: Any, value: Value) -> Value:
-    """The integrals, without a derivative where they did not converge.
+def _unless_lost(found: Any, value: Value, given: Sequence[Value]) -> Value:
+    """The integrals, without a derivative by all that is given where they did not converge.
 
     A jump at a place that moves may be the reason, which the derivative at the nodes does not see.
     """
@@ -164,7 +164,8 @@ def _unless_lost(found: Any, value: Value) -> Value:
         "scipy.integrate.tanhsinh: the integral did not converge, and its derivative is NaN: the "
         "integrand may jump at a place that moves. Split the integral at the jump."
     )
-    return np.where(lost, without_derivative(value, np.real(value)), value)
+    source = sum(np.sum(np.real(x)) for x in given)
+    return np.where(lost, without_derivative(value, source), value)
 
 
 def _by_place(f: Function, names: tuple[str, ...]) -> Function:

@@ -735,6 +735,14 @@ def test_random_variables():
     assert grad(lambda m: stats.Normal(mu=m, sigma=2.0).mu)(0.5) == 1.0
 
 
+@pytest.mark.skipif(not hasattr(theirs, "Binomial"), reason="an older SciPy")
+def test_a_discrete_variable_takes_whole_points():
+    slope = grad(lambda p: np.sum(stats.Binomial(n=4, p=p).cdf([1.0, 2.0])))(0.3)
+    assert np.isclose(slope, grad(lambda p: np.sum(stats.binom.cdf([1, 2], 4, p)))(0.3))
+    with pytest.raises(NotDifferentiableError, match="expected whole numbers"):
+        grad(lambda p: stats.Binomial(n=4, p=p).cdf(1.5))(0.3)  # SciPy's is .81, binom's .65
+
+
 OF_VARIABLES = {
     "affine": lambda L, m: (2 * L.Normal(mu=m, sigma=1.3) + 1).logcdf(0.3),
     "by an array": lambda L, m: (m * L.Normal(mu=0.2, sigma=1.3)).pdf(m),

@@ -136,7 +136,7 @@ _HEAVY = ("betanbinom", "yulesimon", "zipf")  # probabilities that fall like pow
 
 def plain_difference(k: Any, loc: Any) -> Any:
     """k - loc as constants: whole numbers have no derivative."""
-    return stop_gradient(k) - stop_gradient(loc)
+    return np.subtract(stop_gradient(k), stop_gradient(loc))
 
 
 __all__ = ["DiscreteMethods"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from tapegrad._core.values import lift
+from tapegrad._core.values import lift, raw_value
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten, unflatten
 from tapegrad.scipy._copies import BY_COPY, own_copy
@@ -262,12 +262,25 @@ class OfLaw(Variable):
             known = name != "moment" or args[:1] in _ORDERS
             if options or not known or len(args) != (name in _OF_POINTS or name == "moment"):
                 return getattr(self._copied, name)(*args, **kwds)
+            whole = isinstance(self._dist, scipy.stats.rv_discrete)
+            if whole and name in _OF_POINTS and not name.startswith("ic"):
+                _require_whole(f"scipy.stats.{self._kind.__name__}.{name}", args[0])
             if name in _MOMENTS:
                 found = frozen.stats(_MOMENTS[name])
                 return found + 3 if name == "kurtosis" and convention != "excess" else found
             return getattr(frozen, _OF_LAWS[name])(*args)
 
         return method
+
+
+def _require_whole(name: str, points: Any) -> None:
+    """Refuse points at which SciPy's formulas of a discrete law interpolate."""
+    points = raw_value(_array(points))
+    if np.any(points != np.floor(points)):
+        raise NotDifferentiableError(
+            f"{name}: expected whole numbers where values are traced, got others. Between them "
+            "SciPy interpolates: pass np.floor(x) for the law's own value."
+        )
 
 
 def _restored(

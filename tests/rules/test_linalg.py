@@ -392,5 +392,7 @@ def test_a_condition_number_does_not_depend_on_the_scale(p, scale):
             np.testing.assert_array_equal(tapegrad.vjp(cond, made * scale)[0], cond(made * scale))
             found, expected = curve(made * scale, along * scale), curve(made, along)
             np.testing.assert_allclose(found, expected, rtol=1e-12)
-            pair = tapegrad.vmap(tapegrad.grad(cond))(np.stack([made, made * scale]))
+            # cond of complex matrices is complex before NumPy 2.3.
+            slope = tapegrad.grad(lambda x: np.real(cond(x)))
+            pair = tapegrad.vmap(slope)(np.stack([made, made * scale]))
         np.testing.assert_allclose(pair[1] * scale, pair[0], rtol=1e-12)

@@ -402,6 +402,15 @@ function (callable): The segment.
 data_source (sized): The dataset.
 indices (sequence of int): The numbers.
 """,
+    "signal.windows": """
+-> Tensor (Tensor): A vector (M).
+M (int): How many points.
+device (device): The device, the CPU.
+dtype (dtype): A dtype of floats; the default one unless given.
+layout (object): The default layout; others are refused.
+requires_grad (bool): Whether operations on the result are recorded.
+sym (bool): Symmetric, as filters want it; otherwise periodic, as spectra do.
+""",
 }
 
 __all__ = ["ENTRIES"]

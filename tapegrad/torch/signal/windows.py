@@ -48,28 +48,8 @@ def bartlett(
 ) -> Tensor:
     """A triangle, 0 at both ends.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -89,28 +69,8 @@ def blackman(
 ) -> Tensor:
     """Three cosines: 0.42 - 0.5 cos(x) + 0.08 cos(2 x).
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.blackman(5).shape
     torch.Size([5])
     """
@@ -129,28 +89,8 @@ def cosine(
 ) -> Tensor:
     """Half of a wave of the sine.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.cosine(2)
     tensor([0.7071, 0.7071])
     """
@@ -172,33 +112,11 @@ def exponential(
 ) -> Tensor:
     """An exponential that falls off from a center.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    center : float, optional
-        Where the weight is 1: the middle; another one of periodic windows alone.
-    tau : float, default 1.0
-        How far from it the weight is 1 / e.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    center (float): Where the weight is 1: the middle; another one of periodic windows alone.
+    tau (float): How far from it the weight is 1 / e.
+    ValueError: For a negative number of points, a dtype that is none of floats, no positive
+        `tau`, and a `center` of a symmetric window.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats, no positive `tau`, and a
-        `center` of a symmetric window.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """
@@ -223,30 +141,10 @@ def gaussian(
 ) -> Tensor:
     """The density of a normal distribution, 1 in the middle.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    std : float, default 1.0
-        The standard deviation.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    std (float): The standard deviation.
+    ValueError: For a negative number of points, a dtype that is none of floats, and no positive
+        `std`.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats, and no positive `std`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
@@ -269,30 +167,9 @@ def general_cosine(
 ) -> Tensor:
     """Cosines with factors: a[0] - a[1] cos(x) + a[2] cos(2 x) - ...
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    a : iterable of floats
-        The factors.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    a (iterable of floats): The factors.
+    ValueError: For a negative number of points, a dtype that is none of floats, and no factors.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats, and no factors.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
     """
@@ -315,30 +192,9 @@ def general_hamming(
 ) -> Tensor:
     """One cosine: alpha - (1 - alpha) cos(x).
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    alpha : float, default 0.54
-        The factor.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    alpha (float): The factor.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.general_hamming(3, alpha=0.5)
     tensor([0., 1., 0.])
     """
@@ -357,28 +213,8 @@ def hamming(
 ) -> Tensor:
     """One cosine: 0.54 - 0.46 cos(x).
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
     """
@@ -397,28 +233,8 @@ def hann(
 ) -> Tensor:
     """One cosine: (1 - cos(x)) / 2.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.hann(3)
     tensor([0., 1., 0.])
     """
@@ -438,31 +254,10 @@ def kaiser(
 ) -> Tensor:
     """A Bessel function of a half circle, with nearly all of its energy in the main lobe.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    beta : float, default 12.0
-        How narrow it is.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
-
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats, and a negative
+    beta (float): How narrow it is.
+    ValueError: For a negative number of points, a dtype that is none of floats, and a negative
         `beta`.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.kaiser(5).shape
     torch.Size([5])
     """
@@ -488,28 +283,8 @@ def nuttall(
 ) -> Tensor:
     """Four cosines, whose side lobes are low.
 
-    Parameters
-    ----------
-    M : int
-        How many points.
-    sym : bool, default True
-        Symmetric, as filters want it; otherwise periodic, as spectra do.
-    dtype : dtype, optional
-        A dtype of floats; the default one unless given.
+    ValueError: For a negative number of points, a dtype that is none of floats.
 
-    Returns
-    -------
-    Tensor
-        A vector (M).
-
-    Raises
-    ------
-    ValueError
-        For a negative number of points, a dtype that is none of floats.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.signal.windows.nuttall(5).shape
     torch.Size([5])
     """

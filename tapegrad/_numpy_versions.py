@@ -19,7 +19,7 @@ assert _RELEASE is not None
 INSTALLED = (int(_RELEASE[1]), int(_RELEASE[2]))
 
 # The releases whose functions all have a decision (tests/rules/test_registry.py).
-# What a newer release adds is refused when it is called with a traced value.
+# Functions that a newer release adds are refused when they are called with a traced value.
 KNOWN = ((2, 1), (2, 2), (2, 3), (2, 4), (2, 5))
 
 # Each line goes when pyproject.toml asks for at least the release that it names.

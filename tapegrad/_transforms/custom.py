@@ -101,7 +101,7 @@ class CustomCall(General):
         return self._pulled(self._pull, g, args)
 
     def _pulled(self, pull: Function, g: Sequence[Cotangent], args: Values) -> Sequence[Cotangent]:
-        """What a function with transforms inside makes of cotangents."""
+        """Cotangents of the arguments, by a function that may have transforms inside."""
         if transformed([*g, *args]) is not None:
             return [self._as_value(bar) for bar in pull(apart(g), args)]
         # So a transform inside opens a tape of its own, and drops its entries when it returns.

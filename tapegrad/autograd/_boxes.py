@@ -8,21 +8,19 @@ Knows NumPy's protocols, and which of two transforms is the inner one. Must not 
 from __future__ import annotations
 
 import builtins
-import functools
 from collections.abc import Callable, Iterator
-from inspect import getattr_static
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tapegrad._block import contextmanager
-from tapegrad._core.operands import forget, take_base
 from tapegrad._core.tape import next_level
-from tapegrad._core.values import Mapped, Traced, level_of
+from tapegrad._core.values import Traced, level_of
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import LEAF, flatten, unflatten
 from tapegrad._tree import register as register_pytree
 from tapegrad._warning import warn
+from tapegrad.autograd._likeness import BoxesByType, ShowsTraced
 from tapegrad.autograd._nodes import subvals
 
 INDEPENDENT = "Output seems independent of input."
@@ -111,144 +109,7 @@ class Node:
         return root
 
 
-class _ShowsTraced(type):
-    """Boxes of arrays are the values of derivatives, too: for isinstance, and in what they have.
-
-    An attribute that a program adds to `ArrayBox` or `Box` is one of each traced array, but for
-    the two protocols by which NumPy calls a box: a traced array has its own.
-    """
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        kind = type(instance)
-        if vars(cls).get("_of_arrays") and issubclass(kind, (Traced, Mapped)):
-            return True
-        return issubclass(kind, cls)
-
-    def __call__(cls, value: Any, trace: int, node: Any) -> Any:
-        if type(node) is Place:
-            return node.box(value)
-        return super().__call__(value, trace, node)
-
-    def __setattr__(cls, name: str, value: Any) -> None:
-        if callable(value) and not hasattr(value, "__get__"):
-            value = _bound(value)  # a ufunc is a function in HIPS, and so a method
-        super().__setattr__(name, value)
-        if vars(cls).get("_of_arrays") and name not in ("__array_ufunc__", "__array_function__"):
-            for kind in _kinds_of_traced():
-                if getattr_static(kind, name, _NOTHING) is not value:
-                    _covered.setdefault((kind, name), vars(kind).get(name, _NOTHING))
-                    setattr(kind, name, value)
-
-    def __delattr__(cls, name: str) -> None:
-        super().__delattr__(name)
-        for kind in _kinds_of_traced():
-            own = _covered.pop((kind, name), None)
-            if own is _NOTHING:
-                delattr(kind, name)
-            elif own is not None:
-                setattr(kind, name, own)
-
-
-def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    return method
-
-
-def _kinds_of_traced() -> Iterator[type]:
-    kinds: list[type] = [Traced, Mapped]
-    for kind in kinds:
-        kinds += kind.__subclasses__()
-        yield kind
-
-
-_NOTHING = object()
-# By class of traced values and name, the attribute that one of `ArrayBox` hides.
-_covered: dict[tuple[type, str], Any] = {}
-
-
-class Place:
-    """The node of a value of a derivative: where it is on the tape."""
-
-    __slots__ = ("_of",)
-
-    def __init__(self, of: Any) -> None:
-        self._of = of
-
-    def box(self, value: Any) -> Any:
-        """The traced value at this place, with an untraced one like its own."""
-        of = self._of
-        if value is of._value:
-            return of
-        if not issubclass(type(of), Traced) or np.shape(value) != of.shape:
-            raise TypeError(
-                f"ArrayBox(value, trace, node): expected the value of the node, of shape "
-                f"{of.shape}, got one of shape {np.shape(value)}. Compute with the "
-                "traced value instead."
-            )
-        return type(of)(value, of.slot, of.tape, of.spec)
-
-
-# As of a box of a trace with nodes: `ArrayBox(x._value, x._trace, x._node)` is x.
-for _base in (Traced, Mapped):
-    setattr(_base, "_node", property(Place))  # noqa: B010 - no attribute of the class as written
-    setattr(_base, "_trace", property(level_of))  # noqa: B010
-
-
-class _BoxesByType(dict[type, Any]):
-    """Box of the values of a class. A subclass of ndarray in here gives way to traced arrays.
-
-    Its arrays are constants of a derivative then, and its own arithmetic is not asked: boxes have
-    priority over it in HIPS, and it could not read a traced array. The classes of traced arrays
-    are in here, as those of boxes are.
-    """
-
-    def __missing__(self, kind: type) -> Any:
-        if issubclass(kind, (Traced, Mapped)):
-            return ArrayBox
-        raise KeyError(kind)
-
-    def __contains__(self, kind: object) -> bool:
-        if super().__contains__(kind):
-            return True
-        return isinstance(kind, type) and issubclass(kind, (Traced, Mapped))
-
-    def get(self, kind: type, default: Any = None) -> Any:
-        try:
-            return self[kind]
-        except KeyError:
-            return default
-
-    def __setitem__(self, kind: type, box: Any) -> None:
-        if issubclass(kind, np.ndarray) and kind is not np.ndarray:
-            take_base(kind)
-            own: Any = kind.__array_ufunc__
-            if own is not np.ndarray.__array_ufunc__ and not hasattr(own, "__wrapped__"):
-                kind.__array_ufunc__ = _giving_way(own)  # type: ignore[method-assign]
-        super().__setitem__(kind, box)
-
-    def __delitem__(self, kind: type) -> None:
-        super().__delitem__(kind)
-        if issubclass(kind, np.ndarray):
-            forget(kind)
-            own: Any = vars(kind).get("__array_ufunc__")
-            if hasattr(own, "__wrapped__"):
-                kind.__array_ufunc__ = own.__wrapped__  # type: ignore[method-assign]
-
-
-def _giving_way(own: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(own)
-    def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        values = (*inputs, *(kwargs.get("out") or ()))
-        if any(issubclass(type(x), (Traced, Mapped, Box)) for x in values):
-            return NotImplemented
-        return own(self, ufunc, method, *inputs, **kwargs)
-
-    return array_ufunc
-
-
-class Box(metaclass=_ShowsTraced):
+class Box(metaclass=ShowsTraced):
     """A value in a trace: `isinstance(x, Box)` tells that a value is traced.
 
     Parameters
@@ -278,7 +139,7 @@ class Box(metaclass=_ShowsTraced):
     __slots__ = ("_node", "_trace", "_value")
 
     _of_arrays = True
-    type_mappings: ClassVar[dict[type, Any]] = _BoxesByType()
+    type_mappings: ClassVar[dict[type, Any]] = BoxesByType()
     types: ClassVar[set[type]] = set()
 
     def __init__(self, value: Any, trace: int, node: Any) -> None:
@@ -918,7 +779,6 @@ __all__ = [
     "Box",
     "DictBox",
     "Node",
-    "Place",
     "SequenceBox",
     "TraceStack",
     "base_array",

@@ -21,7 +21,7 @@ _ASK_BY_CLASS = ("autoray", "pennylane")
 
 _ALIAS = Alias({"autograd": "tapegrad.autograd"})
 
-# What a package has imported that tells HIPS's boxes from arrays, under whatever name.
+# Objects by which a package tells HIPS's boxes from arrays, under whatever names.
 _TELLS = frozenset(map(id, (ArrayBox, Box, getval, isbox, numpy_boxes, tracer)))
 
 # By package: how many modules there were when it was asked, and the answer.

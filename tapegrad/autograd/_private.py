@@ -275,7 +275,7 @@ def private(place: str, name: str) -> Any:
     Returns
     -------
     object
-        What takes its place here.
+        Its counterpart here.
 
     Raises
     ------

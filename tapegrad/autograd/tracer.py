@@ -20,7 +20,6 @@ from tapegrad._tree import flatten
 from tapegrad.autograd._boxes import (
     Box,
     Node,
-    Place,
     TraceStack,
     call_boxed,
     getval,
@@ -31,6 +30,7 @@ from tapegrad.autograd._boxes import (
     trace_stack,
 )
 from tapegrad.autograd._calls import PrimitiveCall, primitive_jvps, primitive_vjps
+from tapegrad.autograd._likeness import Place
 from tapegrad.autograd._nodes import subval, subvals, toposort
 
 Function = Callable[..., Any]

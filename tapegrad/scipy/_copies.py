@@ -137,7 +137,7 @@ class _Bound(collections.UserDict[str, Any]):
         self.data[name] = self._of_scipy(value, self.plain.get(name))
 
     def _of_scipy(self, own: Any, theirs: Any) -> Any:
-        """What a class that the copy makes is there."""
+        """The class that takes the place of one that the copy makes."""
         if not (isinstance(own, type) and isinstance(theirs, type)):
             return own
         if own.__module__ != self.home or theirs in own.__mro__:

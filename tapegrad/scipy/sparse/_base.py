@@ -160,7 +160,7 @@ class Stored:
         return self._like(np.ravel(dense), unflat(np.arange(dense.size), dense.shape), dense.shape)
 
     def _operand(self, other: Value) -> Any:
-        """What an operator is given: a SparseArray, an array, or a number of Python's as it is.
+        """The operand of an operator: a SparseArray, an array, or a number of Python's as it is.
 
         That has no dtype, which could widen another.
         """
@@ -195,13 +195,13 @@ class Stored:
         return np.broadcast_to(places, (self.nnz,)), sides, math.prod(self.shape[i] for i in axes)
 
     def _reduced(self, data: Value, coords: Coords, shape: Shape, axis: Any) -> Any:
-        """What is left along the other axes, as a sparse array."""
+        """Results of a reduction along the other axes, as a sparse array."""
         if not coords:
             coords = tuple(np.zeros(0, int) for _ in shape)
         return KINDS[False](data, coords, shape) if shape else np.sum(data)
 
     def _along(self, dense: Value, axis: Any) -> Any:
-        """What is left along the other axes, as a dense array."""
+        """Results of a reduction along the other axes, as a dense array."""
         return dense
 
     def _broadcast(self, shape: Shape) -> Any:

@@ -13,7 +13,7 @@ import scipy.sparse
 from tapegrad._errors import MemoryAttributeError
 from tapegrad.scipy.sparse._base import COMPRESSED, FORMATS, Stored, cast_within
 
-# What is only known of an object, not of its class.
+# Attributes of an object, which its class does not have.
 _PARTS = {"indices", "indptr", "offsets", "rows", "blocksize", "maxprint"}
 
 

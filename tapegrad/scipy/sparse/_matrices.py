@@ -52,7 +52,7 @@ class SparseMatrix(SparseArray):
             raise ValueError(f"expected two sides of a matrix, got {tuple(shape)}")
 
     def _reduced(self, data: Value, coords: Any, shape: Any, axis: Any) -> Any:
-        """What is left along the other axis, as a sparse matrix."""
+        """Results of a reduction along the other axis, as a sparse matrix."""
         if not shape:
             return np.sum(data)
         line = coords[0] if coords else np.zeros(0, int)
@@ -62,7 +62,7 @@ class SparseMatrix(SparseArray):
         return SparseMatrix(data, both[::-1], (*shape, 1))
 
     def _along(self, dense: Value, axis: Any) -> Any:
-        """What is left along the other axis, as a dense array with two axes."""
+        """Results of a reduction along the other axis, as a dense array with two axes."""
         return np.reshape(dense, (1, -1) if axes_of(axis, 2) == (0,) else (-1, 1))
 
     def __mul__(self, other: Value) -> Any:

@@ -194,7 +194,7 @@ def _is_moving(given: Any) -> bool:
 
 
 class Computed(Variable):
-    """What a function of SciPy's, or an operator, makes of variables."""
+    """The result of a function of SciPy's, or of an operator, on variables."""
 
     def __init__(self, kind: Any, *args: Any, **options: Any) -> None:
         self._kind = kind

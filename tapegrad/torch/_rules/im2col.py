@@ -1,4 +1,4 @@
-"""What lies under a sliding kernel, part by part, as matrices, and the sums of their columns.
+"""The parts under a sliding kernel as matrices, and the sums of their columns.
 
 Knows NumPy's own arrays. Must not know products, rules, tensors or modules.
 

@@ -13,7 +13,9 @@ tapes or transforms. A `vmap_level` is one call of vmap: `front(x)` puts its exa
 - "example": all examples have the same result (np.shape), so the first one's is returned.
 - "ragged": the shape of the result depends on the values, so the call is refused.
 - "loop": the function is called for one example after another, the last resort.
-- a function: the batched function itself, with the examples of every array along axis 0.
+- a function: the batched function itself, with the examples of every array along axis 0. One that
+  has a parameter `mapped` gets arrays that all examples share as they are: `mapped` says which
+  arrays have examples.
 """
 
 from __future__ import annotations
@@ -58,7 +60,12 @@ def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params:
             return _of_no_example(vmap_level, rule, arrays, params)
     word = rule.batch
     if callable(word):
-        whole = [x if x is None else vmap_level.front(_typed(x, arrays[0])) for x in arrays]
+        whole = [x if x is None else _typed(x, arrays[0]) for x in arrays]
+        if _takes_shared(word):
+            params = {**params, "mapped": tuple(map(vmap_level.owns, whole))}
+            whole = [x._value if vmap_level.owns(x) else _array(x) for x in whole]
+        else:
+            whole = [x if x is None else vmap_level.front(x) for x in whole]
         fronted = [whole] if rule.sequence else whole
         return map_results(vmap_level, word(*fronted, **params))
     if word.startswith("("):
@@ -66,6 +73,16 @@ def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params:
             return _loop(vmap_level, rule, arrays, params)  # more arrays, of *args, than it names
         return call_with_signature(vmap_level, word, lambda *xs: rule.call(xs, params), arrays)
     return _WORDS[word](vmap_level, rule, arrays, params)
+
+
+def _array(x: Value) -> Any:
+    return x if x is None or hasattr(x, "shape") else np.asarray(x)
+
+
+@functools.lru_cache(1 << 10)
+def _takes_shared(batched: Callable[..., Any]) -> bool:
+    code = getattr(batched, "__code__", None)
+    return code is not None and "mapped" in code.co_varnames
 
 
 def _holds_batched(value: Value) -> bool:
@@ -251,7 +268,7 @@ def call_with_signature(
     fitted: list[Any] = []
     loops = []
     for x, core in zip(arrays, cores, strict=False):
-        x = x if x is None or hasattr(x, "shape") else np.asarray(x)
+        x = _array(x)
         if x is not None and rank_of(x) < len(core):
             absent = next(name for name in core if name.endswith("?"))
             missing.add(absent)

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._arrays.masked import holds_condition
 from tapegrad._arrays.ufunc_methods import call_along_axes
 from tapegrad._batched.batching_rules import (
+    call_batched,
     call_with_signature,
     map_results,
     rank_of,
@@ -22,6 +23,7 @@ from tapegrad._batched.batching_rules import (
 from tapegrad._batched.indexing import flat_positions, in_rows, row_numbers
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.out import write_out
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import is_mapped, lift
 from tapegrad._errors import BatchingError
@@ -44,8 +46,6 @@ def call_ufunc(
     inputs = tuple(map(stacked, inputs))
     if not any(map(vmap_level.owns, inputs)):  # out= or where= alone is batched
         result = ufunc(*inputs, **kwargs)
-    elif ufunc is np.matmul and not kwargs:
-        result = _number(vmap_level, _matmul(vmap_level, *inputs))
     elif ufunc.signature is not None:
         result = _number(vmap_level, _call_gufunc(vmap_level, ufunc, inputs, kwargs))
     else:
@@ -63,6 +63,9 @@ def _call_gufunc(
     vmap_level: VmapLevel, ufunc: np.ufunc, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A ufunc with core dimensions; axis=, axes= and keepdims= count the axes of one example."""
+    rule = REGISTRY.get(ufunc)
+    if rule is not None and callable(rule.batch) and not kwargs:
+        return call_batched(vmap_level, rule, list(inputs), {})
     names = kwargs.keys() & {"axis", "axes", "keepdims"}
     along = {name: kwargs.pop(name) for name in names}
 
@@ -94,26 +97,6 @@ def _where_computed(where: Value, result: Value, out: Value) -> Any:
         )
     old = out[0] if isinstance(out, tuple) else out
     return np.where(where, result, 0 if old is None else old)
-
-
-def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
-    """np.matmul; if all examples share a matrix, one product with the rows of all of them."""
-    if not is_mapped(x) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
-        columns = in_rows(y._value)
-        return vmap_level.wrap(
-            np.reshape(
-                np.matmul(columns, np.swapaxes(x, 0, 1)),
-                (vmap_level.size, x.shape[0], *y.shape[1:]),
-            )
-        )
-    shared = not is_mapped(y) and getattr(y, "ndim", 0) in (1, 2)
-    if shared and x.ndim == 1 and y.ndim == 2:
-        return vmap_level.wrap(np.matmul(x._value, y))
-    if shared and x.ndim == 2:
-        rows = np.reshape(x._value, (vmap_level.size * x.shape[0], x.shape[1]))
-        made = (vmap_level.size, x.shape[0], *y.shape[1:])
-        return vmap_level.wrap(np.reshape(np.matmul(rows, y), made))
-    return call_with_signature(vmap_level, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
 
 
 # --- Methods ------------------------------------------------------------------------------------

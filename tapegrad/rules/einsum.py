@@ -1,9 +1,10 @@
-"""np.einsum: its notations, its views, and contractions of two operands as matrix products."""
+"""np.einsum: its notations, its views, paths of many operands, contractions as matrix products."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import prod
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -16,16 +17,7 @@ from tapegrad._core.values import in_trace, is_ndarray
 from tapegrad.rules.index import diagonal_transpose
 
 
-class _Term:
-    """One operand of an einsum: a label and a size for each of its axes."""
-
-    def __init__(self, labels: str, sizes: tuple[int, ...]) -> None:
-        self.labels = labels
-        self.sizes = sizes
-        self.unique = "".join(dict.fromkeys(labels))
-
-
-def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
+def einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
     """np.einsum; all ways to write subscripts are brought to one: letters only, with `->`."""
     if isinstance(operands[0], str):
         text, given = operands[0], operands[1:]
@@ -37,10 +29,9 @@ def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
         view = _rearranged(arrays[0], *subscripts.split("->"))
         if view is not None:
             return view
-    params = {"subscripts": subscripts, **options}
-    if optimize is not False:
-        params["optimize"] = optimize
-    return EINSUM.apply_bound(arrays, params)
+    if len(arrays) > 2:
+        return _along_path(arrays, subscripts, optimize, options)
+    return EINSUM.apply_bound(arrays, {"subscripts": subscripts, **options})
 
 
 def _rearranged(array: Value, labels: str, result: str) -> Value:
@@ -121,65 +112,133 @@ def _explicit(text: str, ndims: tuple[int, ...]) -> str:
     return ",".join(expanded) + "->" + result.replace("...", widest)
 
 
+def _along_path(
+    arrays: list[Value], subscripts: str, optimize: Any, options: dict[str, Any]
+) -> Value:
+    """An einsum of three and more operands as steps of few, each an einsum of its own.
+
+    A step's result serves the value and every cotangent, which are then products of two as well.
+    """
+    if isinstance(optimize, list):  # a path
+        optimize = tuple([part if isinstance(part, str) else tuple(part) for part in optimize])
+    steps = _path(subscripts, tuple([array.shape for array in arrays]), optimize)
+    within = {name: option for name, option in options.items() if name != "order"}
+    for positions, step in steps[:-1]:
+        taken = [arrays[position] for position in positions]
+        arrays = [array for i, array in enumerate(arrays) if i not in positions]
+        arrays.append(EINSUM.apply_bound(taken, {"subscripts": step, **within}))
+    _, last = steps[-1]
+    return EINSUM.apply_bound(arrays, {"subscripts": last, **options})
+
+
+# Below so many products the loop of NumPy is as fast as steps, or as a matrix product.
+FEW_PRODUCTS = 1 << 10
+ROOM = 1 << 20  # elements that the result of a step may have, if no operand has more
+
+
+@lru_cache(1 << 10)
+def _path(
+    subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any
+) -> list[tuple[list[int], str]]:
+    """The steps of an einsum: the positions of the operands that each takes, and its subscripts.
+
+    The path is NumPy's for these sizes, the one that `optimize` names if it names one.
+    """
+    given, _, result = subscripts.partition("->")
+    terms = given.split(",")
+    products = prod(_sizes(terms, shapes).values())
+    if type(optimize) is tuple and optimize[:1] == ("einsum_path",):
+        optimize = list(optimize)
+    elif optimize is False and products < FEW_PRODUCTS:
+        optimize = ["einsum_path", tuple(range(len(terms)))]
+    elif optimize is False or optimize is True:
+        largest = max(map(prod, shapes))
+        optimize = ("optimal" if len(terms) < 6 else "greedy", max(largest, ROOM))
+    sample = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
+    path, _ = np.einsum_path(subscripts, *sample, optimize=optimize)
+    steps = []
+    for taken in path[1:]:
+        positions = sorted(taken)
+        chosen = [terms[position] for position in positions]
+        terms = [term for i, term in enumerate(terms) if i not in positions]
+        later = set("".join(terms) + result)
+        kept = "".join(label for label in dict.fromkeys("".join(chosen)) if label in later)
+        if len(chosen) == 2:
+            kept = _as_product(*chosen, kept)
+        terms.append(kept if terms else result)
+        steps.append((positions, ",".join(chosen) + "->" + terms[-1]))
+    return steps
+
+
+def _as_product(x: str, y: str, kept: str) -> str:
+    """The labels in the order in which a product of (stacks of) matrices gives them."""
+    return "".join(sorted(kept, key=lambda label: 2 * (label not in x) + (label not in y)))
+
+
+def _sizes(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """The size of each label; axes of one element are broadcast."""
+    sizes: dict[str, int] = {}
+    for labels, shape in zip(terms, shapes, strict=True):
+        for label, size in zip(labels, shape, strict=True):
+            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
+    return sizes
+
+
 def _einsum_transpose(
-    g: Cotangent,
-    out: Value,
-    *xs: Value,
-    wanted: Sequence[bool],
-    subscripts: str,
-    optimize: Any = False,
-    **_: Any,
+    g: Cotangent, out: Value, *xs: Value, wanted: Sequence[bool], subscripts: str, **_: Any
 ) -> list[Cotangent]:
     given, _arrow, result = subscripts.partition("->")
-    terms = [_Term(t, x.shape) for t, x in zip(given.split(","), xs, strict=True)]
-    sizes: dict[str, int] = {}
-    for term in terms:
-        for label, size in zip(term.labels, term.sizes, strict=True):
-            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
+    terms = given.split(",")
+    sizes = _sizes(terms, [x.shape for x in xs])
 
     def operand_bar(position: int) -> Cotangent:
         others = [i for i in range(len(xs)) if i != position]
-        labels = [result, *(terms[i].labels for i in others)]
+        labels = [result, *(terms[i] for i in others)]
         arrays = [g, *(xs[i] for i in others)]
-        path = True if isinstance(optimize, (list, tuple)) else optimize
-        return _transposed_term(terms[position], labels, arrays, sizes, path)
+        return _transposed_term(terms[position], labels, arrays, sizes)
 
     return [operand_bar(i) if want else None for i, want in enumerate(wanted)]
 
 
 def _transposed_term(
-    term: _Term, labels: list[str], arrays: list[Value], sizes: dict[str, int], path: Any
+    term: str, labels: list[str], arrays: list[Value], sizes: dict[str, int]
 ) -> Cotangent:
     """The product of g and the other operands, brought to the axes of one operand."""
     present = set("".join(labels))
-    found = "".join(label for label in term.unique if label in present)
-    bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)
+    unique = "".join(dict.fromkeys(term))
+    found = "".join(label for label in unique if label in present)
+    bar = np.einsum(",".join(labels) + "->" + found, *arrays)
     # A label that this operand alone has was summed: the cotangent is constant along it. So it is
     # where the other operands have size 1 and were broadcast.
-    shape = [bar.shape[found.index(x)] if x in present else 1 for x in term.unique]
-    bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in term.unique])
-    return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
+    shape = [bar.shape[found.index(x)] if x in present else 1 for x in unique]
+    bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in unique])
+    return bar if unique == term else _on_diagonal(bar, term, sizes)
 
 
-def _on_diagonal(bar: Cotangent, term: _Term, sizes: dict[str, int]) -> Cotangent:
+def _on_diagonal(bar: Cotangent, term: str, sizes: dict[str, int]) -> Cotangent:
     """The cotangent of an operand that repeats labels, which read a diagonal: zero off it."""
-    spare = (label for label in ascii_letters if label not in term.labels)
-    labels, seen, units = "", set(), []
-    for label in term.labels:
-        fresh = next(spare) if label in seen else label
-        if label in seen:
+    spare = (label for label in ascii_letters if label not in term)
+    labels, units = "", []
+    for label in term:
+        fresh = next(spare) if label in labels else label
+        if label in labels:
             units.append((label + fresh, np.eye(sizes[label], dtype=bar.dtype)))
-        seen.add(label)
         labels += fresh
-    subscripts = ",".join([term.unique, *(pair for pair, _ in units)]) + "->" + labels
+    unique = "".join(dict.fromkeys(term))
+    subscripts = ",".join([unique, *(pair for pair, _ in units)]) + "->" + labels
     return np.einsum(subscripts, bar, *(unit for _, unit in units))
 
 
-def _einsum_examples(*operands: Value, subscripts: str, **options: Any) -> Value:
+def _einsum_examples(
+    *operands: Value, subscripts: str, mapped: Sequence[bool], **options: Any
+) -> Value:
     spare = next(label for label in ascii_letters if label not in subscripts)
     given, _, result = subscripts.partition("->")
-    terms = ",".join(spare + term for term in given.split(","))
-    return np.einsum(f"{terms}->{spare}{result}", *operands, **options)
+    terms = [
+        spare + term if stacked else term
+        for term, stacked in zip(given.split(","), mapped, strict=True)
+    ]
+    return einsum(",".join(terms) + "->" + spare + result, *operands, **options)
 
 
 # --- contractions of two operands
@@ -222,7 +281,6 @@ class _Plan:
         return contract
 
 
-@lru_cache(1 << 10)
 def _contraction(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction | None:
     """The einsum of two operands as a matrix product; None if it sums nothing, or is none.
 
@@ -231,17 +289,22 @@ def _contraction(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction | N
     """
     given, _, result = subscripts.partition("->")
     x, y = given.split(",")
-    sizes = dict(zip(x + y, x_shape + y_shape, strict=True))
-    if (
-        any(len(set(labels)) < len(labels) for labels in (x, y, result))
-        or tuple(sizes[label] for label in x) != x_shape
-        or set(x) - set(y) - set(result)
-        or set(y) - set(x) - set(result)
-        or not set(x) - set(result)
-        or not all(sizes.values())
-    ):
+    if not _is_bilinear(subscripts, x_shape, y_shape) or not set(x) - set(result):
         return None
-    return _Plan(x, y, result).contraction(sizes)
+    return _Plan(x, y, result).contraction(_sizes((x, y), (x_shape, y_shape)))
+
+
+def _is_bilinear(subscripts: str, x_shape: Any, y_shape: Any) -> bool:
+    """Whether each label is in two of the three terms at least, once in each, in one size."""
+    given, _, result = subscripts.partition("->")
+    x, y = given.split(",")
+    sizes = dict(zip(x + y, x_shape + y_shape, strict=True))
+    return (
+        all(len(set(labels)) == len(labels) for labels in (x, y, result))
+        and tuple(sizes[label] for label in x) == x_shape
+        and set(x) ^ set(y) <= set(result)
+        and all(sizes.values())
+    )
 
 
 # By the rule's own functions a gradient costs 1.5 times this (8 elements), 1.4 (8 x 8), 1.75
@@ -254,18 +317,15 @@ def _plan_einsum(
     subscripts: str,
     **others: Any,
 ) -> Kernels | None:
-    """The kernels of a contraction of two operands: three contractions of the same sizes.
-
-    The value is NumPy's own, whose sums a matrix product would round differently.
-    """
+    """The kernels of a product of two operands: three of the same sizes."""
     if others or len(specs) != 2 or any(spec.dtype is not out.dtype for spec in specs):
         return None
     x, y = specs
+    if not _is_bilinear(subscripts, x.shape, y.shape):
+        return None
     given, _, result = subscripts.partition("->")
     x_labels, y_labels = given.split(",")
-    whole = _contraction(subscripts, x.shape, y.shape)
-    if whole is None:
-        return None
+    run = _product(subscripts, x.shape, y.shape)
     by_x = _product(f"{result},{y_labels}->{x_labels}", out.shape, y.shape)
     by_y = _product(f"{x_labels},{result}->{y_labels}", x.shape, out.shape)
     x_wanted, y_wanted = wanted
@@ -276,19 +336,30 @@ def _plan_einsum(
     def push(dots: Sequence[Tangent], _out: Value, x: Value, y: Value) -> Tangent:
         x_dot, y_dot = dots
         if x_dot is None:
-            return whole(x, y_dot)
-        return whole(x_dot, y) if y_dot is None else whole(x_dot, y) + whole(x, y_dot)
+            return run(x, y_dot)
+        return run(x_dot, y) if y_dot is None else run(x_dot, y) + run(x, y_dot)
 
-    return Kernels(None, pull, push)
+    return Kernels(run, pull, push)
 
 
+@lru_cache(1 << 10)
 def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
-    """A contraction, or the einsum of operands that are multiplied alone."""
-    found = _contraction(subscripts, x_shape, y_shape)
-    return found or (lambda x, y: np.einsum(subscripts, x, y))
+    """The einsum of two operands of these sizes, by NumPy's loop where that is as fast."""
+    matrices = _contraction(subscripts, x_shape, y_shape)
+    given, _, result = subscripts.partition("->")
+    x, y = given.split(",")
+    sizes = _sizes((x, y), (x_shape, y_shape))
+    products = prod(sizes.values())
+    short_dots = set(result) <= set(x) & set(y) and products < 64 * prod(map(sizes.get, result))
+    if matrices is None or products < FEW_PRODUCTS or short_dots:
+        return lambda x, y: np.einsum(subscripts, x, y)
+    return matrices
 
 
 def _einsum_letters(*operands: Value, subscripts: str, **options: Any) -> Value:
+    if len(operands) == 2 and not options and all(map(is_ndarray, operands)):
+        x, y = operands
+        return _product(subscripts, x.shape, y.shape)(x, y)
     return np.einsum(subscripts, *operands, **options)
 
 
@@ -301,6 +372,6 @@ EINSUM = multilinear(
     batch=_einsum_examples,
     plan=_plan_einsum,
 )
-composite(np.einsum, _einsum)
+composite(np.einsum, einsum)
 
 constant(np.einsum_path, batch="example")

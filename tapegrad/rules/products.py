@@ -20,6 +20,7 @@ from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import is_plain_array
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
+from tapegrad.rules.einsum import einsum
 from tapegrad.rules.index import plan_diagonals
 from tapegrad.rules.matrices import column, outer, shaped, times, transposed
 
@@ -71,12 +72,38 @@ def _plan_matmul(
     return Kernels(None, pull, _sum_of_two(operator.matmul))
 
 
+def _matmul_of_examples(x: Value, y: Value, mapped: tuple[bool, bool]) -> Value:
+    """Products of matrices; examples that share a matrix are the rows of one product."""
+    x_rank, y_rank = (len(z.shape) - stacked for z, stacked in zip((x, y), mapped, strict=True))
+    if not x_rank or not y_rank:  # NumPy says why not
+        return np.matmul(x[0] if mapped[0] else x, y[0] if mapped[1] else y)
+    if not mapped[1] and y_rank <= 2:
+        if x_rank == 1:
+            return np.matmul(x, y)
+        rows = np.matmul(np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])), y)
+        return np.reshape(rows, (*x.shape[:-1], *y.shape[1:]))
+    if not mapped[0] and x_rank <= 2 and (y_rank == 1 or x_rank == 2 and y.shape[-1] == 1):
+        columns = y if y_rank == 1 else np.reshape(y, y.shape[:-1])
+        product = np.matmul(columns, np.swapaxes(x, 0, 1) if x_rank == 2 else x)
+        return product if y_rank == 1 else np.expand_dims(product, -1)
+    rank = max(x_rank, y_rank)
+
+    def aligned(z: Value, own: int, stacked: bool, vector: int) -> Value:
+        if own == 1:
+            z, own = np.expand_dims(z, vector), 2
+        return np.reshape(z, (len(z), *(1,) * (rank - own), *z.shape[1:])) if stacked else z
+
+    product = np.matmul(aligned(x, x_rank, mapped[0], -2), aligned(y, y_rank, mapped[1], -1))
+    dropped = (*((-2,) if x_rank == 1 else ()), *((-1,) if y_rank == 1 else ()))
+    return np.squeeze(product, dropped) if dropped else product
+
+
 multilinear(
     np.matmul,
     _matmul_x,
     _matmul_y,
     signature="x1, x2",
-    batch="(m?,n),(n,k?)->(m?,k?)",
+    batch=_matmul_of_examples,
     plan=_plan_matmul,
 )
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
@@ -89,8 +116,11 @@ def _contracted(x: Value, y: Value, axes: int | Sequence[Any]) -> tuple[list[int
     if isinstance(axes, (int, np.integer)):
         count = int(axes)
         return list(range(len(x.shape) - count, len(x.shape))), list(range(count))
-    x_axes, y_axes = (np.atleast_1d(part) for part in axes)
-    return [int(a) % len(x.shape) for a in x_axes], [int(a) % len(y.shape) for a in y_axes]
+    x_axes, y_axes = (np.atleast_1d(part).tolist() for part in axes)
+    return (
+        [axis + x.ndim if axis < 0 else axis for axis in x_axes],
+        [axis + y.ndim if axis < 0 else axis for axis in y_axes],
+    )
 
 
 def _others(ndim: int, axes: Sequence[int]) -> list[int]:
@@ -121,53 +151,57 @@ def _tensordot_y(
     return np.transpose(bar, tuple(np.argsort(came)))
 
 
-def _tensordot_examples(a: Value, b: Value, axes: int | Sequence[Any] = 2) -> Value:
+def _tensordot_examples(
+    a: Value, b: Value, axes: int | Sequence[Any] = 2, *, mapped: tuple[bool, bool]
+) -> Value:
     """One einsum over all examples: summed axes share a letter, the examples have one too."""
-    x_axes, y_axes = _contracted(a[0], b[0], axes)
+    x, y = (z[0] if stacked else z for z, stacked in zip((a, b), mapped, strict=True))
+    x_axes, y_axes = _contracted(x, y, axes)
+    within = (0 <= axis < z.ndim for z, part in ((x, x_axes), (y, y_axes)) for axis in part)
+    if not all(within):  # NumPy's errors: those of an einsum are others
+        raise IndexError("tuple index out of range")
+    if [x.shape[i] for i in x_axes] != [y.shape[i] for i in y_axes]:
+        raise ValueError("shape-mismatch for sum")
     letters = iter(ascii_letters[1:])
-    x_labels = [next(letters) for _ in range(a.ndim - 1)]
+    x_labels = [next(letters) for _ in range(a.ndim - mapped[0])]
     shared = {y: x_labels[x] for x, y in zip(x_axes, y_axes, strict=True)}
-    y_labels = [shared[i] if i in shared else next(letters) for i in range(b.ndim - 1)]
+    y_labels = [shared[i] if i in shared else next(letters) for i in range(b.ndim - mapped[1])]
     kept = [label for i, label in enumerate(x_labels) if i not in x_axes]
     kept += [label for i, label in enumerate(y_labels) if i not in shared]
+    x_labels, y_labels = ["a"] * mapped[0] + x_labels, ["a"] * mapped[1] + y_labels
     if not (a.size and b.size):  # NumPy 2.4's einsum leaves what it finds in memory
-        sides = dict(zip([*x_labels, *y_labels], [*a.shape[1:], *b.shape[1:]], strict=True))
-        shape = (len(a), *(sides[label] for label in kept))
+        sides = dict(zip([*x_labels, *y_labels], [*a.shape, *b.shape], strict=True))
+        shape = [sides[label] for label in ("a", *kept)]
         return np.zeros(shape, np.result_type(a, b)) + np.sum(b if a.size else a)
-    terms = "a" + "".join(x_labels) + ",a" + "".join(y_labels)
-    return np.einsum(terms + "->a" + "".join(kept), a, b)
+    return einsum("".join(x_labels) + "," + "".join(y_labels) + "->a" + "".join(kept), a, b)
 
 
-def _matmul_examples(x: Value, y: Value) -> Value:
-    """A product of matrices or vectors, each with its examples along axis 0."""
-    left = np.expand_dims(x, 1) if x.ndim == 2 else x
-    product = np.matmul(left, np.expand_dims(y, -1) if y.ndim == 2 else y)
-    dropped = (*((1,) if x.ndim == 2 else ()), *((-1,) if y.ndim == 2 else ()))
-    return np.squeeze(product, dropped) if dropped else product
+def _dot_examples(a: Value, b: Value, mapped: tuple[bool, bool]) -> Value:
+    a_rank, b_rank = a.ndim - mapped[0], b.ndim - mapped[1]
+    if not a_rank or not b_rank:
+        return _padded_to(a, b_rank, mapped[0]) * _padded_to(b, a_rank, mapped[1])
+    if b_rank <= 2 or a_rank == 1:
+        return _matmul_of_examples(a, b, mapped)
+    return _tensordot_examples(a, b, ([-1], [-2]), mapped=mapped)
 
 
-def _dot_examples(a: Value, b: Value) -> Value:
-    if a.ndim == 1 or b.ndim == 1:
-        rank = max(a.ndim, b.ndim)
-        return _padded_to(a, rank) * _padded_to(b, rank)
-    if b.ndim == 2 or a.ndim <= 3 and b.ndim == 3:
-        return _matmul_examples(a, b) if a.ndim <= 3 else _tensordot_examples(a, b, ([-1], [-1]))
-    return _tensordot_examples(a, b, ([-1], [-2]))
+def _inner_examples(a: Value, b: Value, mapped: tuple[bool, bool]) -> Value:
+    if a.ndim == mapped[0] or b.ndim == mapped[1]:
+        return _dot_examples(a, b, mapped)
+    return _tensordot_examples(a, b, ([-1], [-1]), mapped=mapped)
 
 
-def _inner_examples(a: Value, b: Value) -> Value:
-    if a.ndim == 1 or b.ndim == 1:
-        return _dot_examples(a, b)
-    return _tensordot_examples(a, b, ([-1], [-1]))
+def _vdot_examples(a: Value, b: Value, mapped: tuple[bool, bool]) -> Value:
+    a, b = (
+        np.reshape(x, (len(x), -1) if stacked else (-1,))
+        for x, stacked in zip((a, b), mapped, strict=True)
+    )
+    return _matmul_of_examples(np.conjugate(a), b, mapped)
 
 
-def _vdot_examples(a: Value, b: Value) -> Value:
-    rows = (len(a), -1)
-    return _matmul_examples(np.conjugate(np.reshape(a, rows)), np.reshape(b, rows))
-
-
-def _padded_to(x: Value, rank: int) -> Value:
-    return np.reshape(x, (x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]))
+def _padded_to(x: Value, rank: int, stacked: bool) -> Value:
+    """Numbers as arrays of `rank` axes of one element; other values unchanged."""
+    return np.reshape(x, (len(x), *(1,) * rank)) if stacked and x.ndim == 1 else x
 
 
 def _plan_contraction(
@@ -540,10 +574,14 @@ def _matrix(x: Value, shape: tuple[int, ...]) -> Value:
     return np.reshape(shaped(x), shape)
 
 
-def _multi_dot_examples(arrays: Sequence[Value]) -> Value:
-    first, *rest = arrays
-    for factor in rest:
-        first = _matmul_examples(first, factor)
+def _multi_dot_examples(arrays: Sequence[Value], mapped: tuple[bool, ...]) -> Value:
+    first, stacked = arrays[0], mapped[0]
+    for factor, too in zip(arrays[1:], mapped[1:], strict=True):
+        if stacked or too:
+            first = _matmul_of_examples(first, factor, (stacked, too))
+        else:
+            first = np.matmul(first, factor)
+        stacked = stacked or too
     return first
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -260,3 +263,36 @@ def test_axes_that_do_not_fit_are_numpys_errors(call):
     for run in (lambda: tapegrad.vjp(call, x), lambda: tapegrad.vmap(call)(x[None])):
         with pytest.raises(type(expected.value)):
             run()
+
+
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 0)])
+@pytest.mark.parametrize("ranks", list(itertools.product(range(4), repeat=2)))
+@pytest.mark.parametrize("product", [np.matmul, np.dot, np.inner, np.vdot, np.tensordot])
+def test_examples_of_products_may_share_an_operand(product, ranks, in_axes):
+    """Also where the result of one example is an error."""
+    x, y = (real(*(2,) * rank) for rank in ranks)
+    whole = [
+        np.stack([z, 3 * z]) if axis == 0 else z for z, axis in zip((x, y), in_axes, strict=True)
+    ]
+    rows = [
+        [z[i] if axis == 0 else z for z, axis in zip(whole, in_axes, strict=True)] for i in (0, 1)
+    ]
+    try:
+        expected = np.stack([product(*row) for row in rows])
+    except (ValueError, IndexError) as error:
+        with pytest.raises(type(error)):
+            tapegrad.vmap(product, in_axes)(*whole)
+        return
+    np.testing.assert_allclose(tapegrad.vmap(product, in_axes)(*whole), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [list, np.asarray, None])
+@pytest.mark.parametrize("product", [np.matmul, np.dot, np.inner, np.vdot, np.tensordot])
+def test_examples_of_products_with_lists_and_numbers(product, make):
+    rows, other = real(3, 2), 2.0 if make is None else make([1.5, 2.0])
+    if product is np.tensordot:
+        product = partial(np.tensordot, axes=0)
+    elif product in (np.matmul, np.vdot) and make is None:
+        product = np.multiply
+    for call in (lambda x: product(x, other), lambda x: product(other, x)):
+        np.testing.assert_allclose(tapegrad.vmap(call)(rows), [call(x) for x in rows], rtol=1e-12)

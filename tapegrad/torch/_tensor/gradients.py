@@ -185,6 +185,8 @@ def copied_like(bar: Cotangent, like: Value) -> Cotangent:
     """A copy of a cotangent, which lies in memory as its leaf does, if that has no gaps."""
     if type(like) is not ndarray or like.flags.c_contiguous or not is_dense(like):
         return bar.copy()
+    if bar.shape != like.shape:  # a retained gradient, from before a change of shape in place
+        return bar.copy()
     copied = np.empty_like(like, dtype=bar.dtype)
     copied[...] = bar
     return copied

@@ -46,7 +46,7 @@ def _is_usual(tensor: Tensor, logs: bool) -> bool:
     node = tensor.node
     if node is None:
         return True
-    return base.node is not None and not (node._hooks or node._prehooks)
+    return base.node is not None and not node._watched
 
 
 def _is_apart(value: Value, source: Tensor) -> bool:

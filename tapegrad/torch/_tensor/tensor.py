@@ -30,9 +30,12 @@ from tapegrad.torch._graph.node import (
     AccumulateGrad,
     Node,
     array_on_graph,
+    edge_of,
     is_on_graph,
     new,
+    node_class,
     note_watched,
+    title,
     watch,
 )
 from tapegrad.torch._graph.order import next_number
@@ -439,6 +442,8 @@ class Tensor:
         -> Tensor: This tensor itself.
         RuntimeError: If it is a view.
         """
+        if modes.is_inference_mode_enabled():
+            return self  # as in PyTorch, where no graph is seen then
         if self._base is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "
@@ -489,8 +494,8 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
-        if self.node is not None and self.node is not LEAF:
-            self.node = _node_at(self, value._value.shape)
+        if self.node is not LEAF:
+            self.node = node_at(self, value._value.shape)
         self._value = plain_of(value)
         if self._inference is not value._inference:
             self._inference = value._inference
@@ -711,17 +716,28 @@ def node_of(tensor: Tensor) -> Slot:
     return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
 
 
-def _node_at(tensor: Tensor, shape: tuple[int, ...]) -> Slot:
-    """The node of a tensor whose `data` gets a shape: its gradient is summed to the node's."""
+def node_at(tensor: Tensor, shape: tuple[int, ...]) -> Slot:
+    """The node of a tensor that gets another shape without a derivative.
+
+    As in PyTorch its gradient is summed to the shape of the node; where it does not fit, a
+    backward pass is an error.
+    """
     node, value = tensor.node, tensor._value
-    if shape != value.shape and type(value) is ndarray:
-        try:
-            made: Value = np.broadcast_to(array_on_graph(value, node), shape)
-        except ValueError:
-            return node  # a backward pass raises
-        node = made.slot
-        node.__class__ = tensor.node.__class__
-    return node
+    if shape == value.shape or type(value) is not ndarray or not isinstance(node, Node):
+        return node
+    kind = node_class(title(edge_of(node)[0] or node))
+    made: Any
+    try:
+        made = np.broadcast_to(array_on_graph(value, node), shape).slot
+    except ValueError:
+        text = (
+            f"A function of the result of {kind.__name__} returned an invalid gradient at index 0 "
+            f"- got {list(shape)} but expected shape compatible with {list(value.shape)}: the "
+            "shape of that tensor was changed without history, under no_grad or by `data`."
+        )
+        made = error_node(spec_of(value).family[shape], text, [node])
+    made.__class__ = kind
+    return made
 
 
 def retain_at(tensor: Tensor, node: Slot) -> None:

@@ -170,10 +170,8 @@ def write(
         return _write_dual(tensor, compute)
     if not is_plain_array(before):
         return _write_traced(tensor, compute(before))
-    if tracked and tensor._base is not None:
-        _leave_hooks(tensor)
     start = next_number()
-    result = compute(array_of(tensor) if tracked else before)
+    result = compute(_array_without_hooks(tensor) if tracked else before)
     on_graph = is_on_graph(result)
     if level_of(result) > GRAPH.level:
         _enter_transform(tensor, result)
@@ -209,15 +207,14 @@ def write(
     return tensor
 
 
-def _leave_hooks(view: Tensor) -> None:
-    """Give a view a new node, so that its hooks do not run for what is written over it."""
-    node, base = view.node, view._base
-    if not isinstance(node, Node) or node is LEAF or not (node._hooks or node._prehooks):
-        return
-    if base is None or base.node is None or view._creation_meta is not None:
-        return
-    assert view._view_fn is not None
-    view.node = view._view_fn(array_on_graph(base._value, base.node)).slot
+def _array_without_hooks(tensor: Tensor) -> Value:
+    """The array of a tensor that is written to: hooks of a view do not run for what is over it."""
+    node, base = tensor.node, tensor._base
+    if base is None or not isinstance(node, Node) or not node._watched:
+        return array_of(tensor)
+    if base.node is None or tensor._creation_meta is not None:
+        return array_of(tensor)
+    return array_on_graph(tensor._value, _node_of_view(tensor, base))
 
 
 def put(
@@ -716,7 +713,7 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def outdate_views(tensor: Tensor) -> None:
-    """After a write that is not logged, views keep their nodes, renamed to AsStridedBackward0."""
+    """After a write that is not logged, give views new nodes: hooks of the old ones do not run."""
     base = tensor if tensor._base is None else tensor._base
     for reference in base._views or ():
         view = reference()
@@ -724,8 +721,8 @@ def outdate_views(tensor: Tensor) -> None:
             continue
         if view._creation_meta is not None:
             _lose_node(view)
-        else:
-            view.node.__class__ = AS_STRIDED
+        elif base.node is not None:
+            _renew(view, _node_of_view(view, base))
 
 
 def _lose_node(view: Tensor) -> None:
@@ -750,18 +747,30 @@ def _refresh_views(base: Tensor) -> None:
         if view._creation_meta is not None:
             _lose_node(view)  # using the view is an error
             continue
-        node = _node_along(view._view_fn, base)
-        if node is None:
-            node = view._view_fn(array_on_graph(base._value, base.node)).slot
-        if view._retains:
-            retain_at(view, node)
-        view.node = node
-        node.__class__ = AS_STRIDED
+        _renew(view, _node_of_view(view, base))
+
+
+def _renew(view: Tensor, node: Node) -> None:
+    """Give a view another node after a write to its base."""
+    node.__class__ = AS_STRIDED
+    if view._retains:
+        retain_at(view, node)
+    view.node = node
+
+
+def _node_of_view(view: Tensor, base: Tensor) -> Node:
+    """A new node of a view, which takes its part of the base's gradient."""
+    assert view._view_fn is not None
+    node = _node_along(view._view_fn, base)
+    if node is None:
+        node = view._view_fn(array_on_graph(base._value, node_of(base))).slot
+    made: Node = node
+    return made
 
 
 def _node_along(path: Callable[[Value], Value], base: Tensor) -> Slot | None:
     """The node of a view at the end of a path, by the entries of its steps; None without these."""
-    value, node = base._value, base.node
+    value, node = base._value, node_of(base)
     if type(value) is not ndarray:
         return None
     for step in path.parts() if type(path) is Steps else (path,):

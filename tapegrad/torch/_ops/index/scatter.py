@@ -90,8 +90,9 @@ register(replaces=gather)(short_lookup(gather, _gather_index, "GatherBackward0")
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """One element for each index, along a dimension; the other dimensions broadcast.
 
-    indices: Positions along the dimension.
-    dim: The dimension, counted from either end; the flat tensor unless given.
+    indices: Positions along the dimension, counted from either end.
+    dim: The dimension, counted from either end; the flat tensor unless given, whose positions are
+        counted from its start.
     -> Tensor: The elements.
 
     >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0], [1]]), 1)
@@ -117,7 +118,7 @@ def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Valu
     axis = wrapped(dim, input.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(input.shape)]
     others = np.broadcast_shapes(sizes, given.shape)
-    require_range(given, input.shape[axis], axis, negative=False, error=RuntimeError)
+    require_range(given, input.shape[axis], axis, negative=True, error=RuntimeError)
     grid: list[Value] = list(np.indices(others, sparse=True))
     for place, size in enumerate(input.shape):
         if size == 1:

@@ -412,11 +412,22 @@ def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     dim: The dimension whose slices are looked at.
     maxnorm: The largest norm that a slice may have.
     -> Tensor: A tensor in the shape of `input`.
+    RuntimeError: For a p of 0 or less, a negative maxnorm, or less than two dimensions.
 
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
+    if isinstance(p, complex):
+        raise RuntimeError("renorm: p must be real-valued")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
     kept = wrapped(dim, input.ndim)
     axes = tuple(i for i in range(input.ndim) if i != kept)
     norms = vector_norm(input, p, axes, True)

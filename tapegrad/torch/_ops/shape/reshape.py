@@ -36,7 +36,7 @@ from tapegrad.torch._ops.view_paths import (
 )
 from tapegrad.torch._ops.view_plans import Plan, viewing
 from tapegrad.torch._tensor.meta import is_meta
-from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_value
+from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, node_at, of_value
 from tapegrad.torch._tensor.views import Steps
 from tapegrad.torch._tensor.writes import check_writable, outdate_views
 from tapegrad.torch._types import Dim, Sizes
@@ -679,12 +679,14 @@ def reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
     if type(before) is not ndarray:
         self._value = path(before)
         return self
-    self._value = path(before)
-    node = None
+    value = path(before)
     if tracked:
         node = new(node_class(label))
         node._number = next_number()
-        node._entry = path.entry(before, self._value, node_for(self))
+        node._entry = path.entry(before, value, node_for(self))
+    else:
+        node = node_at(self, value.shape)
+    self._value = value
     if self._view_fn is not None:
         self._view_fn = Steps(self._view_fn, path)
     for reference in self._views or ():
@@ -692,6 +694,8 @@ def reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
         if other is not None and other._view_fn is not None:
             other._view_fn = Steps(back, other._view_fn)
     count_write(self)
+    # A view has its own node, that of the base's part only without history.
+    self.node = None if tracked and self._base is not None else node
     outdate_views(self)
     if tracked:
         self.node = node

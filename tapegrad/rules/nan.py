@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, constant, general
+from tapegrad._core.reads import reads_of
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules import moments, reduction
@@ -30,7 +31,10 @@ def _without_nan(derivative: Any) -> Function:
     ) -> Any:
         return derivative(given, out, x, *more, where=_present(x, where), **params)
 
-    return masked
+    def masked_alone(given: Any, _out: Value, x: Value, *more: Value, **params: Any) -> Any:
+        return masked(given, _out, x, *more, **params)
+
+    return masked if reads_of(derivative, 1, 1)[1] else masked_alone
 
 
 def _extremum_vjp(g: Cotangent, out: Value, x: Value, **params: Any) -> Cotangent:

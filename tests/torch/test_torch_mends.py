@@ -736,3 +736,34 @@ def test_the_warning_of_cycles_comes_once(monkeypatch: pytest.MonkeyPatch) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         (x * x).sum().backward(create_graph=True)
+
+
+# --- Domains -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eps", [None, 0.1, 0.5, 0.6, 0.0])
+def test_logit_outside_of_its_domain_and_with_bounds_that_cross(eps: float | None) -> None:
+    x = np.array([-0.5, 0.0, 0.05, 0.1, 0.3, 0.5, 0.65, 0.9, 1.0, 1.5, np.inf, np.nan])
+    agree(lambda t, x: t.logit(x, eps), x)
+    agree(lambda t, x: t.special.logit(x, eps), x)
+
+
+@pytest.mark.parametrize("eps", [1e-8, 1.0, 10.0])
+def test_the_gradient_of_cosine_similarity_below_eps_is_that_of_the_function(eps: float) -> None:
+    def call(t: Any, x: Any, y: Any) -> Any:
+        return t.nn.functional.cosine_similarity(x, y, dim=0, eps=eps)
+
+    def tangent(t: Any) -> float:
+        x, y, dx, dy = (t.tensor(v, dtype=t.float64) for v in ROWS)
+        made: float = t.func.jvp(lambda x, y: call(t, x, y), (x, y), (dx, dy))[1].item()
+        return made
+
+    assert tangent(torch) == pytest.approx(of_pytorch(tangent), rel=1e-12)
+    x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ROWS[:2])
+    slopes = torch.autograd.grad(call(torch, x, y), (x, y))
+    dots = [torch.tensor(v, dtype=torch.float64) for v in ROWS[2:]]
+    backward = sum((g * dot).sum().item() for g, dot in zip(slopes, dots, strict=True))
+    assert backward == pytest.approx(tangent(torch), rel=1e-12)
+
+
+ROWS = ([0.5, 0.5], [0.1, -3.0], [1.0, 2.0], [-1.0, 0.5])

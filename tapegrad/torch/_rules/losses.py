@@ -88,8 +88,9 @@ def weighted(losses: Value, weight: Value, reduction: str) -> Value:
 class PairLoss(General, Fused):
     """A loss that compares two arrays element by element, reduced to its mean or sum.
 
-    `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; they
-    get the parameters of the loss. `by_weights`: a weighted mean divides by the sum of weights.
+    `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; with
+    one partial the loss is one of x alone, which is the difference of the two. All of them get the
+    parameters of the loss. `by_weights`: a weighted mean divides by the sum of the weights.
     `total(x, y)`: the sum of the losses, where fewer calls give it.
     """
 
@@ -108,42 +109,41 @@ class PairLoss(General, Fused):
         self.by_weights = by_weights
         super().__init__(
             self._reduce,
-            vjp=lambda g, _out, x, y, **_params: (g, g),
-            arrays=2,
+            vjp=lambda g, _out, *arrays, **_params: (g,) * len(arrays),
+            arrays=len(partials),
             name=label.removesuffix("Backward0"),
-            signature="x, y, reduction",
+            signature=f"{'x, y'[: 3 * len(partials) - 2]}, reduction",
             batch=self._of_examples,
         )
         name_nodes(self, label)
 
-    def of(self, x: Value, y: Value, reduction: str, weight: Value = None, **params: Any) -> Value:
+    def of(self, *arrays: Value, reduction: str, weight: Value = None, **params: Any) -> Value:
         """The loss with PyTorch's word for the reduction; weight: one an element, or None."""
         if weight is None:
-            return self.apply(x, y, **params, **parameter(reduction))
-        losses = self.apply(x, y, **params, reduction="none")
+            return self.apply(*arrays, **params, **parameter(reduction))
+        losses = self.apply(*arrays, **params, reduction="none")
         if self.by_weights:
             return weighted(losses, weight, reduction)
         return reduced(losses * weight, reduction)
 
-    def _reduce(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
-        if self.total is not None and reduction in ("mean", "sum") and _are_alike(x, y):
-            total = self.total(x, y)
-            return total / total.dtype.type(x.size) if reduction == "mean" else total
-        return reduced(self.losses(x, y, **params), reduction)
+    def _reduce(self, *arrays: Value, reduction: str = "mean", **params: Any) -> Value:
+        if self.total is not None and reduction in ("mean", "sum") and _are_alike(*arrays):
+            total = self.total(*arrays)
+            return total / total.dtype.type(arrays[0].size) if reduction == "mean" else total
+        return reduced(self.losses(*arrays, **params), reduction)
 
-    def _of_examples(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
-        losses = self.losses(x, y, **params)
+    def _of_examples(self, *arrays: Value, reduction: str = "mean", **params: Any) -> Value:
+        losses = self.losses(*arrays, **params)
         return reduced(losses, reduction, tuple(range(1, losses.ndim)))
 
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
-        x, y = args
         rest = dict(params)
         if rest.pop("reduction", "mean") == "mean":
-            g = g / _count(x)  # of an array of no dimensions NumPy makes a number
+            g = g / _count(args[0])  # of an array of no dimensions NumPy makes a number
         return [
-            g * partial(x, y, **rest) if want else None
+            g * partial(*args, **rest) if want else None
             for partial, want in zip(self.of_each, wanted, strict=True)
         ]
 
@@ -195,8 +195,8 @@ def _of_difference(
     return PairLoss(losses, partials, label, total=total)
 
 
+L1 = PairLoss(np.absolute, [np.sign], "MeanBackward0")
 MSE = _of_difference(_squares, lambda x, y: 2 * (x - y), "MseLossBackward0", total=_sum_of_squares)
-L1 = _of_difference(lambda x, y: np.absolute(x - y), lambda x, y: np.sign(x - y), "MeanBackward0")
 
 
 def _smooth(x: Value, y: Value, beta: float) -> Value:

@@ -42,7 +42,13 @@ from tapegrad.torch._ops.elementwise.activation_checks import (
     refusing,
     require_one_dtype,
 )
-from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, quotient, refuse_truth
+from tapegrad.torch._ops.elementwise.arithmetic import (
+    cast,
+    floating,
+    quotient,
+    refuse_truth,
+    tanh_of,
+)
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import quiet, short_single
 from tapegrad.torch._rules import special
@@ -617,7 +623,7 @@ def tanhshrink(input: Value) -> Value:
     """
     refuse_truth(input, 0.0)
     x = floating(input)
-    return x - np.tanh(x)
+    return x - tanh_of(x)
 
 
 # --- piecewise units ----------------------------------------------------------------------------

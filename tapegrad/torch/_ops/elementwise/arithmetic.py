@@ -328,7 +328,9 @@ def declare_single(
         register(replaces=general)(short_single(function, label, general, warns=warns))
 
 
+# As PyTorch's they read the result alone: a program may write to the argument.
 _expm1 = elementwise("Expm1Backward0", lambda out, _x: out + 1, strong=True)(np.expm1)
+tanh_of = elementwise("TanhBackward0", lambda out, _x: 1 - out * out)(np.tanh)
 
 
 # NumPy's name, the node's, whether NumPy may warn, PyTorch's name, the value at 0.5 (of acosh at
@@ -357,7 +359,7 @@ arctanh|Atanh|1|atanh|0.5493|The inverse hyperbolic tangent of each element
 """
 for _line in _SINGLE.splitlines():
     _name, _label, _warns, _word, _value, _summary = _line.split("|")
-    _function = _expm1 if _name == "expm1" else getattr(np, _name)
+    _function = {"expm1": _expm1, "tanh": tanh_of}.get(_name, getattr(np, _name))
     _at = "1.5" if _word == "acosh" else "0.5"
     declare_single(_function, _word, _label, f"{_summary}.", _value, at=_at, warns=_warns == "1")
 

@@ -16,6 +16,7 @@ from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
+from tapegrad.rules.kinks import ratio
 from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import REAL, require_kind, word_of
 from tapegrad.torch._ops.declare import (
@@ -306,7 +307,13 @@ def sigmoid_of(x: Value) -> Value:
     return 1 / (1 + np.exp(-x))
 
 
-@elementwise("LogitBackward0", lambda _out, x: 1 / (x * (1 - x)), strong=True)
+def _slope_of_logit(_out: Value, x: Value) -> Value:
+    known = untraced(x)
+    x = np.where((known < 0) | (known > 1), np.nan, x)  # as the value is there
+    return 1 / (x * (1 - x))
+
+
+@elementwise("LogitBackward0", _slope_of_logit, strong=True)
 def _logit(x: Value) -> Value:
     return np.log(x / (1 - x))
 
@@ -350,16 +357,19 @@ register(replaces=square)(short_single(np.square, "PowBackward0", square, warns=
 
 @operation("LogitBackward0", inplace=True)
 def logit(input: Value, eps: float | None = None) -> Value:
-    """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps].
+    """`log(x / (1 - x))`, NaN outside of [0, 1]; with eps, of x clamped to [eps, 1 - eps].
 
-    eps: How far from 0 and 1 the elements are kept.
+    eps: How far from 0 and 1 the elements are kept. Of bounds that cross, the lower one holds.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
     require_kind(input.dtype, "logit_cpu", REAL)
     x = floating(input)
-    return _logit(x if eps is None else _clamped(x, eps, 1 - eps))
+    if eps is None:
+        return _logit(x)
+    low, high, known = x.dtype.type(eps), x.dtype.type(1 - eps), untraced(x)
+    return _logit(np.where(known < low, low, np.where(known > high, high, x)))
 
 
 @operation("PolygammaBackward0", method=False)
@@ -615,6 +625,13 @@ def _logaddexp2(x: Value, y: Value) -> Value:
     return np.logaddexp2(x, y)
 
 
+@elementwise(
+    "HypotBackward0", lambda out, x, _y: ratio(x, out), lambda out, _x, y: ratio(y, out)
+)
+def _hypot(x: Value, y: Value) -> Value:
+    return np.hypot(x, y)
+
+
 def _logaddexp_of_any(x: Value, y: Value) -> Value:
     if x.dtype.kind != "c":
         return _logaddexp(x, y)
@@ -627,7 +644,7 @@ def _logaddexp_of_any(x: Value, y: Value) -> Value:
 
 
 _declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).", "0.5880")
-_declare_pair("hypot", np.hypot, "Hypot", "`sqrt(input**2 + other**2)`.", "7.2111")
+_declare_pair("hypot", _hypot, "Hypot", "`sqrt(input**2 + other**2)`.", "7.2111")
 _declare_pair(
     "logaddexp", _logaddexp_of_any, "Logaddexp", "`log(e**x + e**y)`.", "6.1269", inplace=False
 )
@@ -672,6 +689,17 @@ def heaviside(input: Value, values: Value) -> Value:
     return _heaviside(input, values)
 
 
+@elementwise(
+    "LdexpBackward0",
+    lambda _out, _x, y: np.power(2.0, y).astype(y.dtype),
+    lambda out, _x, _y: out * math.log(2),
+    strong=True,
+)
+def _ldexp(x: Value, y: Value) -> Value:
+    x, power = promoted(x, np.power(2.0, y).astype(y.dtype))
+    return np.multiply(x, power)
+
+
 @operation("LdexpBackward0", inplace=True)
 def ldexp(input: Value, other: Value) -> Value:
     """`input * 2**other`.
@@ -682,8 +710,7 @@ def ldexp(input: Value, other: Value) -> Value:
     if other.dtype.kind in "bui" and input.dtype.kind in "fbui":
         return np.ldexp(floating(input), other)  # the power alone may overflow
     kind = floating(other).dtype if other.dtype.kind in "fcV" else floating(input).dtype
-    x, power = promoted(input, np.power(2.0, cast(other, kind)).astype(kind))
-    return np.multiply(x, power)
+    return _ldexp(input, cast(other, kind))
 
 
 @operation("PowBackward0", inplace=True)

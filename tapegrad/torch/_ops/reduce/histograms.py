@@ -17,7 +17,7 @@ from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.reduce.statistics import _unique
-from tapegrad.torch._rules.declare import general
+from tapegrad.torch._rules.declare import elementwise, general
 
 
 def _refused(word: str) -> Any:
@@ -288,13 +288,9 @@ def _exponents(x: Value) -> Value:
     return np.where(np.isfinite(x), np.frexp(x)[1], 0).astype(np.int32)
 
 
-@general(
-    "FrexpBackward0",
-    vjp=lambda g, _out, x: np.ldexp(g[0], -_exponents(x)),
-    jvp=lambda dots, _out, x: (np.ldexp(dots[0], -_exponents(x)), None),
-)
-def _frexp(x: Value) -> Any:
-    return np.frexp(x)[0], _exponents(x)
+@elementwise("FrexpBackward0", lambda _out, _x, exponents: np.ldexp(1.0, -exponents), 0)
+def _mantissas(x: Value, exponents: Value) -> Value:
+    return np.ldexp(x, -exponents)
 
 
 @operation("FrexpBackward0")
@@ -311,7 +307,8 @@ def frexp(input: Value) -> Any:
     """
     if input.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return return_types.frexp(*_frexp(input))
+    exponents = _exponents(input)
+    return return_types.frexp(_mantissas(input, exponents), exponents)
 
 
 __all__ = ["frexp", "histogram", "histogramdd", "nonzero_static", "segment_reduce", "unique_dim"]

@@ -76,6 +76,10 @@ def _attended(
 ) -> tuple[Value, Value]:
     """The weighted means of the values, and the weights."""
     factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
+    fused = len(query.shape) == 4 and (mask is None or type(mask) is np.ndarray)
+    if not fused and factor > 0:  # as in PyTorch, which keeps neither of the two then
+        factor = math.sqrt(factor)
+        key = key * factor
     scores = np.matmul(query * factor, np.swapaxes(key, -1, -2))
     empty = None
     if is_causal:

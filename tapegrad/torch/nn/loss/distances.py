@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.call_plans import planned
@@ -19,6 +18,21 @@ from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.losses import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor
+
+
+def _operands(input: Value, target: Value, word: str) -> tuple[Value, Value]:
+    """The two arrays in one dtype and one shape."""
+    x, y = promoted(input, target)
+    if x.shape != y.shape:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        warn(
+            f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
+            f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "
+            "to broadcasting. Please ensure they have the same size."
+        )
+        x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
+    require_kind(x.dtype, f"{word}_cpu", "fVc" if word == "l1" else "fV")
+    return x, y
 
 
 def _pair(
@@ -30,17 +44,8 @@ def _pair(
     weight: Value = None,
     **params: Any,
 ) -> Value:
-    x, y = promoted(input, target)
-    if x.shape != y.shape:
-        shape = np.broadcast_shapes(x.shape, y.shape)
-        warn(
-            f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
-            f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "
-            "to broadcasting. Please ensure they have the same size."
-        )
-        x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
-    require_kind(x.dtype, f"{word}_cpu", "fVc" if word == "l1" else "fV")
-    return rule.of(x, y, reduction, weight, **params)
+    arrays = _operands(input, target, word)
+    return rule.of(*arrays, reduction=reduction, weight=weight, **params)
 
 
 def _check_size(input: Tensor, weight: Tensor | None) -> None:
@@ -79,13 +84,17 @@ def mse_loss(
 _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackward0"}
 
 
-@private(
-    lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"), planned=True
-)
-def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
-    if not np.iscomplexobj(untraced(input)) and not np.iscomplexobj(untraced(target)):
-        return _pair(_losses.L1, input, target, "l1", reduction, weight)
-    losses = np.absolute(input - target)  # of complex numbers; the derivative is not just a sign
+@private("SubBackward0", name="l1_difference", planned=True)
+def _difference(input: Value, target: Value) -> Value:
+    x, y = _operands(input, target, "l1")
+    return x - y
+
+
+@private(lambda _, reduction, *__: _L1_LABELS.get(reduction, "AbsBackward0"), planned=True)
+def _l1(difference: Value, reduction: str, weight: Value = None) -> Value:
+    if difference.dtype.kind != "c":
+        return _losses.L1.of(difference, reduction=reduction, weight=weight)
+    losses = np.absolute(difference)  # the derivative is not just a sign
     return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
 
 
@@ -107,7 +116,8 @@ def l1_loss(
     tensor(1.5000)
     """
     _check_size(input, weight)
-    return _l1(input, target, word_for(size_average, reduce, reduction), weight)
+    word = word_for(size_average, reduce, reduction)
+    return _l1(_difference(input, target), word, weight)
 
 
 @private("SmoothL1LossBackward0", planned=True)

@@ -83,7 +83,7 @@ def _binary(input: Value, target: Value, weight: Value, reduction: str) -> Value
     value = shown_value(input)
     if np.any((value < 0) | (value > 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    return _losses.BINARY.of(input, target, reduction, weight)
+    return _losses.BINARY.of(input, target, reduction=reduction, weight=weight)
 
 
 def binary_cross_entropy(
@@ -119,7 +119,7 @@ def _with_logits(
         )
     x, y = promoted(input, target)
     params = {} if pos_weight is None else {"pos_weight": untraced(pos_weight)}
-    return _losses.WITH_LOGITS.of(x, y, reduction, weight, **params)
+    return _losses.WITH_LOGITS.of(x, y, reduction=reduction, weight=weight, **params)
 
 
 @planned

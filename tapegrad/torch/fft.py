@@ -312,8 +312,13 @@ ihfft2, ihfftn = _pair(
 # --- frequencies and shifts ---------------------------------------------------------------------
 
 
+def _counts(n: int) -> Value:
+    """How often the waves of `fft` of n points go round in these."""
+    return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+
+
 def _frequencies(
-    compute: Callable[..., Any],
+    word: str,
     n: int,
     d: float,
     dtype: Any,
@@ -323,11 +328,18 @@ def _frequencies(
     out: Any,
 ) -> Tensor:
     meta = _dtypes.require_cpu(device)
-    _dtypes.require_strided(compute.__name__, layout)
+    _dtypes.require_strided(word, layout)
     dtype = _dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.numpy.kind not in "fcV":
-        raise RuntimeError(f"{compute.__name__} requires a floating point or complex dtype")
-    found = compute(n, d).astype(dtype.numpy)
+        raise RuntimeError(f"{word} requires a floating point or complex dtype")
+    if not isinstance(n, (int, np.integer)):
+        kind = type(n).__name__
+        raise TypeError(f"fft_{word}(): argument 'n' (position 1) must be int, not {kind}")
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counts = np.arange(n // 2 + 1) if word == "rfftfreq" else _counts(n)
+        found = (counts * (np.float64(1) / (n * d))).astype(dtype.numpy)
     made = of_value(found if not meta else MetaArray(found.shape, found.dtype))
     if out is None:
         return made.requires_grad_(requires_grad)
@@ -355,11 +367,12 @@ def fftfreq(
     device (device or str): The CPU ("cpu"): no other device is known.
     requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
     -> Tensor: The frequencies, first those from 0 on, then the negative ones.
+    RuntimeError: For a negative number of points.
 
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    return _frequencies(np.fft.fftfreq, n, d, dtype, layout, device, requires_grad, out)
+    return _frequencies("fftfreq", n, d, dtype, layout, device, requires_grad, out)
 
 
 def rfftfreq(
@@ -382,11 +395,12 @@ def rfftfreq(
     device (device or str): The CPU ("cpu"): no other device is known.
     requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
     -> Tensor: The frequencies, from 0 on.
+    RuntimeError: For a negative number of points.
 
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _frequencies(np.fft.rfftfreq, n, d, dtype, layout, device, requires_grad, out)
+    return _frequencies("rfftfreq", n, d, dtype, layout, device, requires_grad, out)
 
 
 @private("RollBackward0", name="fft_fftshift")

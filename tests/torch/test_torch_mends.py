@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import math
 import pickle
 import warnings
@@ -410,6 +411,9 @@ def test_each_nan_is_unique() -> None:
 @pytest.mark.parametrize("other", ["int32", "float16", "float64"])
 @pytest.mark.parametrize("word", ["float16", "bfloat16", "float32", "int64"])
 def test_ldexp_has_the_dtype_of_its_first_argument(word: str, other: str) -> None:
+    if word == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+
     def made(t: Any) -> Any:
         power = t.tensor([1, 3], dtype=getattr(t, other))
         x = t.ldexp(t.ones(2, dtype=getattr(t, word)), power)
@@ -767,3 +771,80 @@ def test_the_gradient_of_cosine_similarity_below_eps_is_that_of_the_function(eps
 
 
 ROWS = ([0.5, 0.5], [0.1, -3.0], [1.0, 2.0], [-1.0, 0.5])
+
+
+# --- Arguments that are refused, or not ----------------------------------------------------------
+
+
+def answer_of(call: Any, *args: Any) -> Any:
+    """The result of a call as plain data, or the class and the text of its error."""
+    try:
+        made = call(*args)
+    except Exception as error:  # noqa: BLE001 - whichever it is
+        return [type(error).__name__, str(error)]
+    return made.tolist() if hasattr(made, "tolist") else str(made)
+
+
+BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
+    "lr": (math.nan, -1.0, math.inf, 0, -0.0),
+    "momentum": (math.nan, -1.0),
+    "weight_decay": (math.nan, -1.0),
+    "eps": (math.nan, -1.0, 0.0),
+    "betas": (0.5, (0.5,), (1.0, 0.5), (0.5, math.nan), (0.9, 0.9, 0.9)),
+}
+OPTIMIZERS = "SGD Adam AdamW Adagrad Adadelta Adamax ASGD NAdam RAdam RMSprop Rprop SparseAdam"
+
+
+@pytest.mark.parametrize("word", OPTIMIZERS.split())
+def test_settings_of_optimizers(word: str) -> None:
+    def answers(t: Any) -> Any:
+        def refused(**settings: Any) -> Any:
+            weights = [t.ones(2, requires_grad=True)]
+            return answer_of(lambda: getattr(t.optim, word)(weights, **settings) and None)
+
+        known = inspect.signature(getattr(t.optim, word)).parameters
+        return [
+            [name, str(value), refused(**{name: value})]
+            for name, values in BAD_SETTINGS.items()
+            for value in (values if name in known else ())
+        ]
+
+    assert answers(torch) == of_pytorch(answers)
+
+
+def test_frequencies_of_no_points_and_of_points_without_distance() -> None:
+    def answers(t: Any) -> Any:
+        found = [
+            answer_of(getattr(t.fft, name), n, d)
+            for name in ("fftfreq", "rfftfreq")
+            for n in (0, 1, 2, 5, 2.5)
+            for d in (1.0, 0.0, 0.5)
+        ]
+        return [*found, answer_of(t.fft.fftfreq, -1)]
+
+    assert repr(answers(torch)) == repr(of_pytorch(answers))
+
+
+def test_bounds_of_rrelu() -> None:
+    def answers(t: Any) -> Any:
+        x = t.tensor([-1.0, 2.0])
+        return [
+            answer_of(call, low, high)
+            for low, high in ((0.5, 0.1), (0.25, 0.25), (math.nan, 1.0), (0.0, math.inf))
+            for call in (
+                lambda low, high: t.nn.functional.rrelu(x, low, high),
+                lambda low, high: t.nn.RReLU(low, high).eval()(x),
+                lambda low, high: repr(t.nn.RReLU(low, high)),
+            )
+        ]
+
+    assert answers(torch) == of_pytorch(answers)
+
+
+def test_a_wishart_distribution_says_how_many_degrees_of_freedom_it_needs() -> None:
+    def answers(t: Any) -> Any:
+        made = t.distributions.Wishart(t.tensor([3.0, 4.0]), t.eye(3))
+        wrong = answer_of(t.distributions.Wishart, math.nan, t.eye(3))
+        return str(made.arg_constraints), str(made.expand((2, 2)).arg_constraints), wrong
+
+    assert answers(torch) == of_pytorch(answers)

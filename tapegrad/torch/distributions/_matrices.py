@@ -99,6 +99,8 @@ class Wishart(_ByMatrix, ExponentialFamily):
             )
         self.df: Tensor | Any = df.expand(batch)
         self.__dict__[name] = matrix.expand((*batch, *event))
+        bound = constraints.greater_than(event[-1] - 1)
+        self.__dict__["arg_constraints"] = {**type(self).arg_constraints, "df": bound}
         super().__init__(batch, event, validate_args)
         if bool((self.df < event[-1]).any()):
             warn(

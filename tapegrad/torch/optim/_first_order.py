@@ -52,13 +52,15 @@ class FirstOrder(Optimizer):
     later_settings: ClassVar[Settings] = _LATER_SETTINGS
     _settings: ClassVar[str]  # in the order in which a group has them
     _not_negative: ClassVar[tuple[str, ...]] = ()  # settings that must not be below zero
+    _takes_nan: ClassVar[bool] = False  # whether a setting may be NaN
     _averages: ClassVar[tuple[str, ...]] = ()  # parts of the state that begin with zeros
 
     def __init__(self, params: ParamsT, arguments: dict[str, Any]) -> None:
         settings = {name: arguments[name] for name in self._settings.split()}
-        require_rate(settings["lr"])
+        words = {"takes_nan": self._takes_nan}
+        require_rate(settings["lr"], **words)
         for name in self._not_negative:
-            require_not_negative(settings[name], _WORDS.get(name, f"{name} value"))
+            require_not_negative(settings[name], _WORDS.get(name, f"{name} value"), **words)
         if "betas" in settings:
             require_betas(settings["betas"])
         super().__init__(params, settings)
@@ -263,22 +265,24 @@ def number_of(setting: float | Tensor) -> Any:
     return setting._value.item() if isinstance(setting, Tensor) else setting
 
 
-def require_not_negative(value: float | Tensor, what: str) -> None:
-    """Raise ValueError for a setting below zero."""
-    if not number_of(value) >= 0:
+def require_not_negative(value: float | Tensor, what: str, *, takes_nan: bool = False) -> None:
+    """Raise ValueError for a setting below zero, or NaN."""
+    number = number_of(value)
+    if number < 0.0 if takes_nan else not number >= 0.0:
         raise ValueError(f"Invalid {what}: {value}")
 
 
-def require_rate(lr: float | Tensor) -> None:
-    """Raise ValueError for a learning rate below zero, or of several numbers."""
+def require_rate(lr: float | Tensor, *, takes_nan: bool = False) -> None:
+    """Raise ValueError for a learning rate below zero, NaN, or of several numbers."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    require_not_negative(lr, "learning rate")
+    require_not_negative(lr, "learning rate", takes_nan=takes_nan)
 
 
 def require_betas(betas: tuple[Any, Any]) -> None:
     """Raise ValueError for factors outside of [0, 1)."""
-    for place, beta in enumerate(betas):
+    for place in (0, 1):
+        beta = betas[place]
         if not 0 <= number_of(beta) < 1:
             raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
 

@@ -23,6 +23,7 @@ from tapegrad.torch.optim._first_order import (
     counted,
     decayed,
     exactly,
+    number_of,
     one,
     require_betas,
     require_rate,
@@ -366,8 +367,9 @@ class SparseAdam(Optimizer):
         maximize: bool = False,
     ) -> None:
         require_rate(lr)
-        if not eps > 0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        for value, what in ((lr, "learning rate"), (eps, "epsilon value")):
+            if not number_of(value) > 0.0:
+                raise ValueError(f"Invalid {what}: {value}")
         require_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 

@@ -28,6 +28,7 @@ class SGD(FirstOrder):
 
     _settings = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
     _not_negative = ("momentum", "weight_decay")
+    _takes_nan = True  # as in PyTorch's alone
 
     def __init__(
         self,

@@ -404,11 +404,17 @@ def rrelu(
     lower: The least slope below 0.
     upper: The greatest slope below 0.
     training: Whether the slopes are drawn, one an element.
+    RuntimeError: If `lower` is above `upper`, or one of the two is not finite.
 
     >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
     check_dtype("leaky_relu", input._value)
+    for word, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {word} bound must be finite, got {bound:g}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2
     if training:
         slope = OPERATIONS["rand_like"](input.detach()) * (upper - lower) + lower

@@ -625,9 +625,7 @@ def _logaddexp2(x: Value, y: Value) -> Value:
     return np.logaddexp2(x, y)
 
 
-@elementwise(
-    "HypotBackward0", lambda out, x, _y: ratio(x, out), lambda out, _x, y: ratio(y, out)
-)
+@elementwise("HypotBackward0", lambda out, x, _y: ratio(x, out), lambda out, _x, y: ratio(y, out))
 def _hypot(x: Value, y: Value) -> Value:
     return np.hypot(x, y)
 

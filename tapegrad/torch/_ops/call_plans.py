@@ -216,6 +216,3 @@ def _tensors(arg: Any) -> Any:
     if isinstance(arg, list):
         return [_tensors(part) for part in arg]
     return of_value(arg) if isinstance(arg, (Array, ndarray)) else arg
-
-
-__all__ = ["laid_out", "planned", "planning"]

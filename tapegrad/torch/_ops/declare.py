@@ -545,6 +545,3 @@ def _resize(out: Tensor, made: Tensor) -> None:
         )
     out._value = made._value.astype(out._value.dtype)
     count_write(out)
-
-
-__all__ = ["OPERATIONS", "ORIGINS", "alias", "by_tensor", "operation", "register"]

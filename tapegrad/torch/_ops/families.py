@@ -70,5 +70,3 @@ def _name_for_pickle() -> None:
 
 
 _name_for_pickle()
-
-__all__ = ["MODULES", "OPERATIONS"]

@@ -505,24 +505,3 @@ def index_along(places: Value, ndim: int, axis: int) -> tuple[Value, ...]:
     else:
         index.insert(axis, places.copy())
     return tuple(index)
-
-
-__all__ = [
-    "are_positions",
-    "chosen",
-    "chosen_here",
-    "full_like_number",
-    "index_along",
-    "is_operand",
-    "is_short",
-    "logged_affine",
-    "logged_product",
-    "operator_for",
-    "quiet",
-    "short_comparison",
-    "short_logic",
-    "short_lookup",
-    "short_pair",
-    "short_reading",
-    "short_single",
-]

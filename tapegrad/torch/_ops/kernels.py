@@ -148,6 +148,3 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
 
 
 # --- Making the call ----------------------------------------------------------------------------
-
-
-__all__ = ["Call", "function_of", "kernels_of", "plan_one", "plan_spread"]

@@ -279,6 +279,3 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(
         value, (int, float, str, slice, np.dtype, type(...), type, Kept)
     )
-
-
-__all__ = ["LARGEST", "learned"]

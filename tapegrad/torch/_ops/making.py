@@ -450,16 +450,3 @@ def node_for(x: Tensor) -> Node:
         array_of(x)
     node: Node = accumulator_of(x) if x.node is LEAF else x.node
     return node
-
-
-__all__ = [
-    "Call",
-    "Make",
-    "Place",
-    "Results",
-    "Step",
-    "kept_by",
-    "made_by",
-    "maker_of",
-    "node_for",
-]

@@ -597,6 +597,3 @@ def whole(given: Number) -> int:
 def label_of(name: str) -> type[Node]:
     """The class of nodes, SelectBackward0 for `Select`."""
     return node_class(f"{name}Backward0")
-
-
-__all__ = ["APART", "Cut", "Index", "Path", "view_of", "views_apart", "whole"]

@@ -265,14 +265,3 @@ def viewing_apart(
 def _show_result(call: Any, plan: Callable[..., Any], annotation: str) -> None:
     """Let a function have the signature of the one that it was made of, but for its result."""
     call.__signature__ = inspect.signature(plan).replace(return_annotation=annotation)
-
-
-__all__ = [
-    "Known",
-    "Plan",
-    "known_view",
-    "learned",
-    "remember",
-    "viewing",
-    "viewing_apart",
-]

@@ -133,6 +133,3 @@ AFFINE = _Affine(
     batch=_affine_examples,
 )
 name_nodes(AFFINE, "AddmmBackward0")
-
-
-__all__ = ["ADDED_PRODUCT", "AFFINE", "flipped"]

@@ -169,6 +169,3 @@ def _summed(g: Value, shape: tuple[int, ...]) -> Value:
 def repeated(x: Value, shape: tuple[int, ...]) -> Value:
     """`np.broadcast_to`, whose cotangents are summed in float32."""
     return np.broadcast_to(x, shape)
-
-
-__all__ = ["concerns", "converted", "in_single", "narrowed", "repeated", "widened"]

@@ -178,20 +178,3 @@ def _has_products(x: Value) -> bool:
     return is_own(x) and (
         x.dtype.char in "fd" and x.size > 0 and (x.size < LARGE or bool(x.flags.c_contiguous))
     )
-
-
-__all__ = [
-    "LARGE",
-    "Constant",
-    "clipped",
-    "constant_of",
-    "in_parts",
-    "is_like",
-    "logistic_of",
-    "scaled_sums",
-    "softplus_of",
-    "sums_along",
-    "sums_of_products",
-    "sums_of_products_over",
-    "sums_over",
-]

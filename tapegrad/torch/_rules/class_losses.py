@@ -290,6 +290,3 @@ def class_losses(
         rule, out, args, *rest = made.slot._entry
         made.slot._entry = rule, out, (params["kept"].instead, *args[1:]), *rest
     return made
-
-
-__all__ = ["are_mapped", "class_losses"]

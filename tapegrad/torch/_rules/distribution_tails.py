@@ -154,6 +154,3 @@ def i1e(x: Value) -> Value:
 def i1(x: Value) -> Value:
     """The modified Bessel function of order 1."""
     return _evaluate("i1", lambda given: _quadrature(1)(given) * np.exp(np.abs(given)), x)
-
-
-__all__ = ["entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtri", "needs_scipy", "xlog1py"]

@@ -194,6 +194,3 @@ def _jvp(dots: Sequence[Tangent], _out: Value, a: Value, *, draws: Value) -> Tan
 def drawn(a: Value, *, draws: Value) -> Any:
     """The draws, which came of the shapes a."""
     return draws.copy()
-
-
-__all__ = ["both", "drawn", "lower", "slope_of_draws", "upper"]

@@ -407,6 +407,3 @@ def _as_arrays(operands: tuple[Any, ...], step: Symbol) -> tuple[Any, ...]:
 @functools.lru_cache(1 << 10)
 def _compiled(source: str) -> CodeType:
     return compile(source, "<generated>", "exec")
-
-
-__all__ = ["LARGEST", "generated_kernels"]

@@ -332,6 +332,3 @@ def normalized(
     else:
         out = _RULES[len(arrays) - 1].apply_bound(arrays, params)
     return out.astype(given) if half else out
-
-
-__all__ = ["moments", "moments_kept", "normalized"]

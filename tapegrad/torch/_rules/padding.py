@@ -90,6 +90,3 @@ def folded(g: Cotangent, *, widths: Widths, mode: str) -> Value:
         share = g[border]
         g[source] += np.sum(share, axis=lead + axis, keepdims=True) if mode == "edge" else share
     return g[_middle(sizes, widths)].copy()
-
-
-__all__ = ["extended"]

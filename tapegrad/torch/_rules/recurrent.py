@@ -334,6 +334,3 @@ def recurrent(arrays: list[Value], mode: str, sizes: Sizes, *, reverse: bool = F
     if reverse:
         params["reverse"] = True
     return _BY_COUNT[len(arrays)](*arrays, **params)
-
-
-__all__ = ["CELLS", "recurrent"]

@@ -142,6 +142,3 @@ def recurrent_step(arrays: Sequence[Value], mode: str) -> Any:
     `CELLS`.
     """
     return _BY_COUNT[len(arrays)](*arrays, mode=mode, kept=Kept())
-
-
-__all__ = ["recurrent_step"]

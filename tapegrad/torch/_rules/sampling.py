@@ -386,6 +386,3 @@ def sampled(x: Value, grid: Value, mode: str, padding: str, aligned: bool) -> Va
     channels, places...).
     """
     return _sampled(x, grid, mode=mode, padding=padding, aligned=aligned, kept=Kept())
-
-
-__all__ = ["sampled"]

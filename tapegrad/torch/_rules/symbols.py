@@ -276,6 +276,3 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.real: lambda x: x.real,
     np.shape: lambda x: x.shape,
 }
-
-
-__all__ = ["Symbol", "Trace", "UnrecordableError", "called", "is_own", "summed"]

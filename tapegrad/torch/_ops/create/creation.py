@@ -368,6 +368,3 @@ _declare_filled(
     ("(2, 3).shape", "torch.Size([2, 3])"),
     ("(torch.zeros(2, 3)).shape", "torch.Size([2, 3])"),
 )
-
-
-__all__ = ["LIKE", "OF_SHAPE", "creation", "finish", "shape_of", "sized", "template"]

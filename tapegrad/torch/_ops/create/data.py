@@ -413,15 +413,3 @@ def from_operand(value: Value) -> TensorLike:
     if isinstance(value, np.generic):
         return number_of(value)
     return of_value(copied(value, native(value.dtype)))
-
-
-__all__ = [
-    "array_of_data",
-    "as_tensor",
-    "asarray",
-    "from_dlpack",
-    "from_numpy",
-    "frombuffer",
-    "numbers_as_array",
-    "tensor",
-]

@@ -315,6 +315,3 @@ def _end_of(given: np.dtype[Any]) -> int:
     if given.kind in "iu":
         return int(np.iinfo(given).max) + (0 if given.itemsize == 8 else 1)
     return 2 ** (int(np.finfo(given).nmant) + 1) + 1
-
-
-__all__ = ["filled_as", "replaced"]

@@ -224,6 +224,3 @@ def bounds_of(
         if not hasattr(bound, "__index__"):
             raise TypeError(f"{call}(): expected whole numbers, got {type(bound).__name__}")
     return low.__index__(), high.__index__(), given
-
-
-__all__ = ["DRAWN", "Generator", "default_generator", "source"]

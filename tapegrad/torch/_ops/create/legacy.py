@@ -154,6 +154,3 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     **kwargs: PyTorch's other parameters.
     """
     return _made(args, kwargs, self._value.dtype)
-
-
-__all__ = ["legacy_tensor", "set_default_tensor_type", "type_dtype"]

@@ -135,6 +135,3 @@ def kaiser_window(
         return np.i0(beta * np.sqrt(middle)) / np.i0(beta)
 
     return _made("kaiser_window", window_length, periodic, shape, dtype, options)
-
-
-__all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]

@@ -96,6 +96,3 @@ def refusing(compute: Callable[..., Value]) -> Callable[..., Value]:
         return compute(input, *args, **kwargs)
 
     return checked
-
-
-__all__ = ["bounds_for", "check_dtype", "refusing", "require_one_dtype"]

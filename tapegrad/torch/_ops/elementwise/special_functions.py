@@ -253,5 +253,3 @@ for _word, _value in zip(
 ):
     _title = _word.replace("_polynomial_", " polynomial ").replace("_", " ").capitalize()
     _special("NotDifferentiable", _word, _polynomial(_word), f"{_title} of degree n.", _value)
-
-__all__ = ["FUNCTIONS", "mvlgamma"]

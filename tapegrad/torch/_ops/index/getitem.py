@@ -325,6 +325,3 @@ def copy_(self: Tensor, src: TensorLike, non_blocking: bool = False) -> Tensor:
     if mode is not None:
         tell(mode, start, "copy_", (src,), self)
     return self
-
-
-__all__ = ["copy_"]

@@ -226,6 +226,3 @@ def _dimensions(part: Index) -> int:
     if part is None or part is Ellipsis or type(part) is bool:
         return 0
     return part.ndim if part.dtype.kind == "b" else 1
-
-
-__all__ = ["ALL", "Parsed", "parse"]

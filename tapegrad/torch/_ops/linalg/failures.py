@@ -108,6 +108,3 @@ def _first_broken(A: Value) -> Value:
         scaled = column / np.where(broken, 1, pivot)[..., None]
         rest = rest - scaled[..., :, None] * np.conjugate(column)[..., None, :]
     return np.nan_to_num(order).astype(np.int32)
-
-
-__all__ = ["LinAlgError", "broken_minors", "tried", "with_codes", "zero_pivots"]

@@ -158,6 +158,3 @@ def ormqr(
     for k in order:
         made = _reflected(input, tau, k, made, adjoint)
     return made if left else _adjoint(made)
-
-
-__all__ = ["geqrf", "householder_product", "orgqr", "ormqr"]

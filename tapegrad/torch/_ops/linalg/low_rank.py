@@ -123,6 +123,3 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         raise RuntimeError("binomial: expected counts that are floating and not negative")
     made = source(generator).binomial(trials.astype(np.int64), chance.astype(np.float64))
     return of_value(np.asarray(made).astype(trials.dtype))
-
-
-__all__ = ["frobenius_norm", "nuclear_norm", "pca_lowrank", "svd_lowrank"]

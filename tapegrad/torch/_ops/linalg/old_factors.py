@@ -251,5 +251,3 @@ def _remove(word: str) -> None:
 
 for _word in _REMOVED:
     _remove(_word)
-
-__all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve", "lu_factor_ex", "require_pivots"]

@@ -305,6 +305,3 @@ def istft(
             raise
         raise RuntimeError(f"{call} {error}\n[ CPUBoolType{{}} ]") from None
     return found
-
-
-__all__ = ["istft", "stft"]

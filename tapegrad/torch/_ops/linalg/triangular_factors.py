@@ -137,6 +137,3 @@ def _batched_order_of(swaps: Value, rows: int) -> Value:
         places = np.where(numbers == k, best, np.where(numbers == best, k, numbers))
         order = np.take_along_axis(order, places, -1)
     return order
-
-
-__all__ = ["info_of", "lu_of", "order_of", "packed", "permutation"]

@@ -380,5 +380,3 @@ def is_shared(self: Tensor) -> bool:
 # Kinds of tensors that PyTorch has and this layer has not.
 for _word in ("cuda", "sparse", "quantized", "mkldnn", "mps", "nested"):
     register(f"is_{_word}", function=False, module=__name__)(False)
-
-__all__ = ["converted"]

@@ -492,6 +492,3 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._grad is not None:
         made.grad = deepcopy(self._grad, memo)
     return made
-
-
-__all__ = ["Storage", "TypedStorage"]

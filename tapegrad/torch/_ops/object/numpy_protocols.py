@@ -213,6 +213,3 @@ def _write_by(target: Tensor, rest: Sequence[Any], function: Function, kwargs: P
         return new
 
     write(target, compute, "CopySlices", sources)
-
-
-__all__ = ["array_function", "array_ufunc"]

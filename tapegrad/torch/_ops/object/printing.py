@@ -273,6 +273,3 @@ def _format(self: Tensor, spec: str) -> str:
     if not self.dim() and type(self._value) is ndarray:
         return format(self._value.item(), spec)
     return object.__format__(self, spec)
-
-
-__all__ = ["printoptions", "repr_of", "set_printoptions"]

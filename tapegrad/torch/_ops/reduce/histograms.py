@@ -309,6 +309,3 @@ def frexp(input: Value) -> Any:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     exponents = _exponents(input)
     return return_types.frexp(_mantissas(input, exponents), exponents)
-
-
-__all__ = ["frexp", "histogram", "histogramdd", "nonzero_static", "segment_reduce", "unique_dim"]

@@ -334,5 +334,3 @@ def _resizing(word: str) -> Callable[..., Tensor]:
 
 for _word in ("resize", "resize_as"):
     register(_word, function=False)(_resizing(_word))
-
-__all__ = ["fill", "narrow_copy"]

@@ -172,6 +172,3 @@ def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Va
         choose = itertools.combinations_with_replacement
     rows = np.array(list(choose(range(input.size), r)), np.intp).reshape(-1, r)
     return np.stack([input[rows[:, column]] for column in range(r)], 1)
-
-
-__all__ = ["cartesian_prod", "combinations", "complex", "meshgrid", "polar"]

@@ -562,6 +562,3 @@ def diagflat(input: Value, offset: int = 0) -> Value:
             [0, 0, 0]])
     """
     return _embedded(input.reshape((-1,)), offset, 0, 1)
-
-
-__all__ = ["cat", "stack"]

@@ -741,6 +741,3 @@ def t_(self: Tensor) -> Tensor:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     path = Permute(range(ndim)[::-1])
     return reform(self, path, path, "TBackward1")
-
-
-__all__ = ["expanded", "reform", "reshaped"]

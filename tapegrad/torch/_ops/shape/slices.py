@@ -598,6 +598,3 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     (tensor([0, 1]), tensor([2, 3]))
     """
     return _unlinked(chunk(input, chunks, dim))
-
-
-__all__ = ["narrow", "select", "split", "strided_path", "unbind"]

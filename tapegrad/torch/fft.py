@@ -409,9 +409,6 @@ def fftshift(input: Value, dim: Sizes = None) -> Value:
 
     dim: The axes; all unless given.
     -> Tensor: The elements, in the shape of `input`.
-
-    >>> torch.fft.fftshift(torch.tensor([0, 1, -2, -1]))
-    tensor([-2, -1,  0,  1])
     """
     return np.fft.fftshift(input, dim)
 
@@ -422,9 +419,6 @@ def ifftshift(input: Value, dim: Sizes = None) -> Value:
 
     dim: The axes; all unless given.
     -> Tensor: The elements, in the shape of `input`.
-
-    >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
-    tensor([ 0,  1, -2, -1])
     """
     return np.fft.ifftshift(input, dim)
 

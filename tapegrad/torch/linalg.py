@@ -63,10 +63,6 @@ def inv(A: Value) -> Value:
 
     -> Tensor: Matrices (..., n, n).
     LinAlgError: If a matrix is singular.
-
-    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
     """
     require_matrices("linalg.inv", A, square=True)
     return tried(_SINGULAR.format(word="inv"), zero_pivots, np.linalg.inv, A)
@@ -80,10 +76,6 @@ def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
     -> named tuple: The matrices `inverse` (..., n, n), and the codes `info` (...): 0, or
         the place of the first pivot that is zero, where the inverse is NaN, and has no derivative.
     LinAlgError: If a matrix is singular, and `check_errors`.
-
-    >>> torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).inverse
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
     """
     require_matrices("linalg.inv", A, square=True)
     message = _SINGULAR.format(word="inv_ex")
@@ -108,10 +100,6 @@ def pinv(
     rtol (float or Tensor): The relative threshold; max(n, m) times the machine epsilon
         unless one is given.
     -> Tensor: Matrices (..., m, n).
-
-    >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.0000]])
     """
     _require_pinv(A)
     given = rcond if rtol is None else rtol
@@ -129,10 +117,6 @@ def pinverse(input: Value, rcond: float = 1e-15) -> Value:
 
     input: Matrices (..., n, m).
     -> Tensor: Matrices (..., m, n).
-
-    >>> torch.pinverse(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.0000]])
     """
     _require_pinv(input)
     return np.linalg.pinv(input, rcond)
@@ -204,9 +188,6 @@ def solve(A: Value, B: Value, *, left: bool = True) -> Value:
     -> Tensor: The solutions, in the shape of `B`.
     LinAlgError: If A is singular.
     RuntimeError: If shapes or dtypes do not fit.
-
-    >>> torch.linalg.solve(2 * torch.eye(2), torch.ones(2))
-    tensor([0.5000, 0.5000])
     """
     return _solve(A, B, left)
 
@@ -220,9 +201,6 @@ def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = Fals
     -> named tuple: The solutions `result`, and the codes `info` (...): 0, or the place of
         the first pivot that is zero, where the solutions are NaN, and have no derivative.
     LinAlgError: If a matrix is singular, and `check_errors`.
-
-    >>> torch.linalg.solve_ex(2 * torch.eye(2), torch.ones(2)).result
-    tensor([0.5000, 0.5000])
     """
     message, solver = _UNSOLVED.format(word="solve_ex"), _solver(A, B, left)
     rank = 1 if _is_vector(A, B) else 2
@@ -246,10 +224,6 @@ def solve_triangular(
     B: The right-hand sides (..., n, m), of the dtype of A.
     upper: Whether the upper triangle of A is read, else the lower one.
     -> Tensor: The solutions (..., n, m).
-
-    >>> torch.linalg.solve_triangular(torch.eye(2) * 2, torch.ones(2, 1), upper=True)
-    tensor([[0.5000],
-            [0.5000]])
     """
     require_matrices("linalg.solve_triangular", A, square=True)
     return _solve(_triangle(A, upper, unitriangular), B, left)
@@ -265,10 +239,6 @@ def triangular_solve(
     A: Matrices (..., n, n), of which a triangle is read.
     upper: Whether it is the upper triangle.
     -> named tuple: The solutions `solution`, and the copy `cloned_coefficient`.
-
-    >>> torch.triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution
-    tensor([[0.5000],
-            [0.5000]])
     """
     whole = _triangle(A, upper, unitriangular)
     solution = _solve(whole.swapaxes(-1, -2) if transpose else whole, b)
@@ -282,10 +252,6 @@ def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Value:
     B: The right-hand sides (..., n, m).
     upper: Whether the factor is an upper triangle: L.mH @ L @ X == B.
     -> Tensor: The solutions (..., n, m).
-
-    >>> torch.cholesky_solve(torch.tensor([[4.0], [4.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
-    tensor([[1.],
-            [4.]])
     """
     low = _adjoint(np.triu(L)) if upper else np.tril(L)
     return np.linalg.solve(_adjoint(low), np.linalg.solve(low, B))
@@ -297,10 +263,6 @@ def cholesky_inverse(L: Value, upper: bool = False) -> Value:
 
     upper: Whether the factor is an upper triangle: A is L.mH @ L.
     -> Tensor: Matrices (..., n, n).
-
-    >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.2500, 0.0000],
-            [0.0000, 0.0625]])
     """
     inverse = np.linalg.inv(_adjoint(np.triu(L)) if upper else np.tril(L))
     return np.matmul(_adjoint(inverse), inverse)
@@ -313,9 +275,6 @@ def tensorinv(A: Value, ind: int = 2) -> Value:
     A: A tensor whose first `ind` sizes have the product of the others.
     ind: How many dimensions the right-hand side has.
     -> Tensor: The inverse, with those dimensions last.
-
-    >>> torch.linalg.tensorinv(torch.eye(4).reshape(4, 2, 2), ind=1).shape
-    torch.Size([2, 2, 4])
     """
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
@@ -333,10 +292,6 @@ def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
     B: The right-hand side.
     dims (sequence of ints): Dimensions of A that are moved to the end first.
     -> Tensor: The solution.
-
-    >>> torch.linalg.tensorsolve(torch.eye(4).reshape(4, 2, 2), torch.arange(4.0))
-    tensor([[0., 1.],
-            [2., 3.]])
     """
     try:
         return np.linalg.tensorsolve(A, B, dims)
@@ -399,9 +354,6 @@ def det(A: Value) -> Value:
 
     -> Tensor: A number for each matrix.
     RuntimeError: If A is not square, or of whole numbers.
-
-    >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.5]]))
-    tensor(-1.5000)
     """
     require_matrices("linalg.det", A, square=True)
     return np.linalg.det(A)
@@ -444,9 +396,6 @@ def logdet(input: Value) -> Value:
 
     input: Matrices (..., n, n).
     -> Tensor: A number for each matrix.
-
-    >>> torch.logdet(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor(2.0794)
     """
     require_matrices("logdet", input, square=True)
     sign, logarithm = np.linalg.slogdet(input)
@@ -478,10 +427,6 @@ def cholesky(A: Value, *, upper: bool = False) -> Value:
     upper: Whether the upper triangle U with `A == U.mH @ U` is meant.
     -> Tensor: Triangular matrices (..., n, n).
     LinAlgError: If a matrix is not positive definite.
-
-    >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2., 0.],
-            [1., 2.]])
     """
     return _cholesky(A, upper, "linalg.cholesky")
 
@@ -493,10 +438,6 @@ def _old_cholesky(input: Value, upper: bool = False) -> Value:
     input: Hermitian matrices (..., n, n), positive definite.
     -> Tensor: Triangular matrices (..., n, n).
     LinAlgError: If a matrix is not positive definite.
-
-    >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2., 0.],
-            [1., 2.]])
     """
     return _cholesky(input, upper, "cholesky")
 
@@ -510,10 +451,6 @@ def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) ->
         or the order of the first leading minor that is not positive, where L is NaN (PyTorch: the
         part of the factor that LAPACK came to), and has no derivative.
     LinAlgError: If a matrix is not positive definite, and `check_errors`.
-
-    >>> torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 5.0]])).L
-    tensor([[2., 0.],
-            [1., 2.]])
     """
     require_matrices("linalg.cholesky", A, square=True)
     message = _INDEFINITE.format(word="linalg.cholesky_ex")
@@ -580,9 +517,6 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
     A: Matrices (..., n, m).
     driver: None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
     -> named tuple: The matrices `U`, the singular values `S`, and the matrices `Vh`.
-
-    >>> torch.linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
-    tensor([3., 2.])
     """
     _require_driver(driver)
     require_matrices("linalg.svd", A)
@@ -598,9 +532,6 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     some: Whether U and V have min(n, m) columns only.
     compute_uv: Whether U and V are computed.
     -> named tuple: The matrices `U`, the singular values `S`, and the matrices `V`.
-
-    >>> torch.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
-    tensor([3., 2.])
     """
     require_matrices("linalg.svd", input)
     if not compute_uv:
@@ -618,9 +549,6 @@ def svdvals(A: Value, *, driver: str | None = None) -> Value:
     A: Matrices (..., n, m).
     driver: None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
     -> Tensor: The values (..., min(n, m)).
-
-    >>> torch.linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3)
-    tensor([3., 2.])
     """
     _require_driver(driver)
     require_matrices("linalg.svd", A)
@@ -637,9 +565,6 @@ def eig(A: Value) -> Any:
 
     -> named tuple: The numbers `eigenvalues` (..., n), and the matrices `eigenvectors`
         (..., n, n).
-
-    >>> torch.linalg.eig(torch.diag(torch.tensor([2.0, 3.0]))).eigenvalues
-    tensor([2.+0.j, 3.+0.j])
     """
     _require_complex_kind(A)
     require_matrices("linalg.eig", A, square=True)
@@ -652,9 +577,6 @@ def eigvals(A: Value) -> Value:
     """The eigenvalues of a square matrix, complex.
 
     -> Tensor: The numbers (..., n).
-
-    >>> torch.linalg.eigvals(torch.diag(torch.tensor([2.0, 3.0])))
-    tensor([2.+0.j, 3.+0.j])
     """
     _require_complex_kind(A)
     require_matrices("linalg.eig", A, square=True)
@@ -668,9 +590,6 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     UPLO (str): The triangle that is read, "L" or "U".
     -> named tuple: The real numbers `eigenvalues` (..., n), and the matrices `eigenvectors`
         (..., n, n).
-
-    >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.round(decimals=3)
-    tensor([1., 3.])
     """
     require_matrices("linalg.eigh", A, square=True)
     return return_types.linalg_eigh(*np.linalg.eigh(A, UPLO))
@@ -682,9 +601,6 @@ def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
 
     UPLO (str): The triangle that is read, "L" or "U".
     -> Tensor: The real numbers (..., n).
-
-    >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=3)
-    tensor([1., 3.])
     """
     require_matrices("linalg.eigh", A, square=True)
     return np.linalg.eigvalsh(A, UPLO)
@@ -699,10 +615,6 @@ def lu(A: Value, *, pivot: bool = True) -> Any:
 
     A: Matrices (..., n, m).
     -> named tuple: The matrices `P`, `L` and `U`.
-
-    >>> torch.linalg.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).U
-    tensor([[4., 0.],
-            [0., 2.]])
     """
     return return_types.linalg_lu(*lu_of("linalg.lu", A, pivot))
 
@@ -774,10 +686,6 @@ def matrix_exp(A: Value) -> Value:
     """The exponential of a square matrix, or of each of a stack.
 
     -> Tensor: Matrices (..., n, n).
-
-    >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
-    tensor([[1., 1.],
-            [0., 1.]])
     """
     require_matrices("linalg.matrix_exp", A, square=True)
     return exponential(A)
@@ -790,9 +698,6 @@ def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
     dim: The dimension, of length 3.
     other: The second vectors; the shapes broadcast.
     -> Tensor: Vectors, of the shape to which the shapes broadcast.
-
-    >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
-    tensor([0., 0., 1.])
     """
     return cross_along(input, other, dim)
 
@@ -804,9 +709,6 @@ def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     x: The first vectors.
     y: The second vectors; the shapes broadcast.
     -> Tensor: The sums, without the dimension.
-
-    >>> torch.linalg.vecdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor(11.)
     """
     return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=dim)
 
@@ -819,9 +721,6 @@ def diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Va
     dim1: The first dimension of the matrices.
     dim2: The second one.
     -> Tensor: A view, whose last dimension is the diagonal.
-
-    >>> torch.linalg.diagonal(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([1., 4.])
     """
     return np.diagonal(A, offset, dim1, dim2)
 
@@ -833,11 +732,6 @@ def vander(x: Value, *, N: int | None = None) -> Value:
     x: Vectors (..., n).
     N: The number of powers; n unless given.
     -> Tensor: Matrices (..., n, N).
-
-    >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
-    tensor([[1, 1, 1],
-            [1, 2, 4],
-            [1, 3, 9]])
     """
     count = x.shape[-1] if N is None else N
     return np.expand_dims(x, -1) ** np.arange(count).astype(x.dtype)

@@ -14,6 +14,7 @@ import re
 import pytest
 
 import tapegrad.torch as torch
+from tapegrad.torch._docstrings.examples import EXAMPLES
 from tapegrad.torch._docstrings.parameters import WORDS
 from tapegrad.torch._docstrings.sections import completed, of_member, of_object
 from tapegrad.torch._ops.declare import OPERATIONS
@@ -24,7 +25,9 @@ SPACES = {
     "Tensor": vars(torch.Tensor),
     "linalg": {name: getattr(torch.linalg, name) for name in torch.linalg.__all__},
     "fft": {name: getattr(torch.fft, name) for name in torch.fft.__all__},
-    "functional": vars(torch.nn.functional),
+    "functional": {
+        name: getattr(torch.nn.functional, name) for name in torch.nn.functional.__all__
+    },
     "special": {name: getattr(torch.special, name) for name in torch.special.__all__},
 }
 
@@ -45,6 +48,11 @@ def test_examples_name_no_function_of_pythons_that_torch_has_too():
     shadowed = re.compile(r"(?<![\w.])(float|bool|int|range|round|complex)\(")
     lines = [line for text in examples() for line in text.splitlines() if ">>>" in line]
     assert not [line for line in lines if shadowed.search(line)]
+
+
+def test_each_row_of_the_examples_stands_in_a_docstring():
+    told = "\n".join(examples()) + "\n"
+    assert [word for word, text in EXAMPLES.items() if f"{text}\n" not in told] == []
 
 
 def test_no_docstring_of_a_member_has_places_for_words():

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+from tapegrad.torch._docstrings.examples import EXAMPLES
 from tapegrad.torch._docstrings.parameters import (
     described,
     ending,
@@ -147,15 +148,20 @@ _VIEW = "A view: it shares the memory of `input`."
 _VIEWS = "Views: they share the memory of `input`."
 
 
-def completed(function: Callable[..., Any], *, view: bool = False, several: bool = False) -> str:
+def completed(
+    function: Callable[..., Any], *, view: bool = False, several: bool = False, word: str = ""
+) -> str:
     """The docstring of an operation, with the sections that it did not write itself.
 
-    view, several: whether it returns a view, or several.
+    view, several: whether it returns a view, or several. word: by which `EXAMPLES` know it.
     """
     given = function.__doc__ or ""
     if not given or (given in _COMPLETED and "__signature__" not in vars(function)):
         return given
-    head, sections = _parts(_cleaned(given))
+    text = _cleaned(given)
+    if word in EXAMPLES and ">>> " not in text:
+        text = f"{text.rstrip()}\n\n{EXAMPLES[word]}"
+    head, sections = _parts(text)
     names = _signature(function)
     written = sections.get("Parameters", "")
     parameters = _parameters(names, written, function.__module__, described)

@@ -105,7 +105,8 @@ def register(
         if replaces is not None:
             _take_place(given, replaces)
         if isinstance(given, FunctionType):
-            given.__doc__ = completed(given)
+            word = names[0] if names else given.__name__
+            given.__doc__ = completed(given, word=word if function else "")
         if numpy_words:
             given = with_numpy_words(given)
         origin = module or _module_of(given)
@@ -201,7 +202,8 @@ def operation(
         word = name or compute.__name__
         if "<locals>" in compute.__qualname__:  # Python's errors of arguments name it
             compute.__name__ = compute.__qualname__ = word
-        compute.__doc__ = completed(compute, view=view, several=several)
+        example = word if function or not method else ""
+        compute.__doc__ = completed(compute, view=view, several=several, word=example)
         evaluate = _as_pytorch_does(compute, word, exact=view or several or exact)
         spellings = _spellings_of(compute)
 

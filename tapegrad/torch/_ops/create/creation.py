@@ -145,11 +145,7 @@ def sized(call: str, sizes: tuple[Sizes, ...], size: Sizes) -> tuple[int, ...]:
 
 @creation
 def empty_strided(size: Sizes, stride: Sizes, *, dtype: np.dtype[Any] | None) -> Value:
-    """An empty tensor whose neighbours along each dimension lie `stride` elements apart.
-
-    >>> torch.empty_strided((2, 3), (1, 2)).stride()
-    (1, 2)
-    """
+    """An empty tensor whose neighbours along each dimension lie `stride` elements apart."""
     shape, steps = shape_of("empty_strided", (size,)), tuple(stride)
     given = dtype or _dtypes.default_float()
     count = 1 + sum((side - 1) * step for side, step in zip(shape, steps, strict=True))
@@ -194,10 +190,6 @@ def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) ->
 
     fill_value (number or Tensor): The number, or a tensor of no dimensions.
     dtype: The dtype; that of the number unless given.
-
-    >>> torch.full((2, 2), 7)
-    tensor([[7, 7],
-            [7, 7]])
     """
     if not _dtypes.is_sizes(size):
         raise TypeError(
@@ -214,9 +206,6 @@ def scalar_tensor(s: Number, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of no dimensions.
 
     s: The element.
-
-    >>> torch.scalar_tensor(3.0)
-    tensor(3.)
     """
     return filled_as(s, dtype or _dtypes.default_float())
 
@@ -227,10 +216,6 @@ def eye(n: int, m: int | None = None, *, dtype: np.dtype[Any] | None) -> Value:
 
     n: The number of rows.
     m: The number of columns; n unless given.
-
-    >>> torch.eye(2)
-    tensor([[1., 0.],
-            [0., 1.]])
     """
     for word, side in (("n", n), ("m", m)):
         if side is not None and side < 0:
@@ -256,9 +241,6 @@ def full_like(input: Tensor, fill_value: TensorLike, *, dtype: np.dtype[Any] | N
 
     input: The tensor whose shape and dtype it has.
     fill_value (number or Tensor): The number, or a tensor of no dimensions.
-
-    >>> torch.full_like(torch.zeros(2), 7.0)
-    tensor([7., 7.])
     """
     array = template("full_like", input)
     number = _fill_number("full_like", fill_value)

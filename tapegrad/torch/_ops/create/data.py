@@ -376,9 +376,6 @@ def frombuffer(
     count: How many elements; all if negative.
     offset: How many bytes are left out at the start.
     -> Tensor: A vector over the same memory.
-
-    >>> torch.frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8)
-    tensor([1, 2, 3], dtype=torch.uint8)
     """
     array = np.frombuffer(buffer, as_numpy(dtype), count, offset)
     return from_numpy(array).requires_grad_(requires_grad)

@@ -59,11 +59,7 @@ ZERO, FILL = node_class("ZeroBackward0"), node_class("FillBackward2")
 
 @register()
 def zero_(self: Tensor) -> Tensor:
-    """Write zeros into this tensor.
-
-    >>> torch.zero_(torch.ones(2))
-    tensor([0., 0.])
-    """
+    """Write zeros into this tensor."""
     if store_number(self, 0, _REPLACED, ZERO):
         return self
     return write(self, lambda old: replaced(old, np.zeros((), old.dtype)), "ZeroBackward0")
@@ -74,9 +70,6 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor.
 
     value (number or Tensor): The number, or a tensor of no dimensions.
-
-    >>> torch.fill_(torch.zeros(2), 3.0)
-    tensor([3., 3.])
     """
     if not isinstance(value, Tensor):
         if is_held(value, self) and store_number(self, value, _REPLACED, FILL):

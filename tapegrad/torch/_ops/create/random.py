@@ -87,9 +87,6 @@ def randint(
     low (int): The lower bound, included; 0 unless given.
     high (int): The upper bound, not included.
     size (sequence of ints): The shape by its name.
-
-    >>> torch.randint(0, 1, (3,))
-    tensor([0, 0, 0])
     """
     low, high, rest = bounds_of("randint", args, low, high, 1 if size is None else 0)
     size = rest[0] if rest else size
@@ -107,9 +104,6 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: np.dtype[Any]
     """The whole numbers from 0 to before n, in a random order.
 
     n: How many numbers.
-
-    >>> torch.randperm(4).sort().values
-    tensor([0, 1, 2, 3])
     """
     (count,) = shape_of("randperm", (n,))
     return source(generator).permutation(count).astype(dtype or np.int64)
@@ -130,9 +124,6 @@ def randint_like(
     *args (int): The bounds, or the upper one.
     low (int): The lower bound, included; 0 unless given.
     high (int): The upper bound, not included.
-
-    >>> torch.randint_like(torch.zeros(2), 1)
-    tensor([0., 0.])
     """
     array = template("randint_like", input)
     low, high, _ = bounds_of("randint_like", args, low, high, 0)
@@ -204,9 +195,6 @@ def normal(
     mean (float or Tensor): The mean.
     std (float or Tensor): The standard deviation, not negative.
     size (sequence of ints): The shape, where both are numbers.
-
-    >>> torch.normal(torch.tensor([1.0, 2.0]), 0.0)
-    tensor([1., 2.])
     """
     if _dtypes.require_cpu(device) and size is not None:
         return randn(size, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -239,9 +227,6 @@ def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = No
     input: The probabilities, of a floating dtype.
     p (float): One probability for all elements.
     -> Tensor: Zeros and ones, in the shape and dtype of `input`.
-
-    >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
-    tensor([0., 1.])
     """
     require_kind(input.dtype, "bernoulli_tensor_cpu_p_")
     chance = _value(input) if p is None else p
@@ -257,9 +242,6 @@ def poisson(input: Value, generator: Generator | None = None) -> Value:
 
     input: The rates, not negative.
     -> Tensor: Whole numbers, in the shape and dtype of `input`.
-
-    >>> torch.poisson(torch.zeros(2))
-    tensor([0., 0.])
     """
     require_kind(input.dtype, "poisson_cpu")
     rate = _value(input)
@@ -283,9 +265,6 @@ def multinomial(
     input: Weights (n,) or (rows, n), not negative.
     num_samples: How many indices are drawn from each row.
     -> Tensor: Indices (num_samples,) or (rows, num_samples), int64.
-
-    >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
-    tensor([1, 1])
     """
     weights = plain_of(input)
     if weights.dtype.kind == "V":

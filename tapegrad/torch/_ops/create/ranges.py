@@ -79,9 +79,6 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: np.dtype[Any] | N
     start: The first number.
     end: The last number, included.
     steps: How many numbers.
-
-    >>> torch.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     start, end = _number(start), _number(end)
     given = np.dtype(dtype or _range_dtype(start, end))
@@ -98,9 +95,6 @@ def logspace(
     end: The last exponent, included.
     steps: How many numbers.
     base: The base.
-
-    >>> torch.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
     """
     start, end = _number(start), _number(end)
     given = np.dtype(dtype or _range_dtype(start, end))

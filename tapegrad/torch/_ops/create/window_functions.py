@@ -54,11 +54,7 @@ def _made(
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """`sin(pi k / n) ** 2`.
-
-    >>> torch.hann_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
+    """`sin(pi k / n) ** 2`."""
     return _made("hann_window", window_length, periodic, _cosines(0.5, 0.5), dtype, options)
 
 
@@ -76,9 +72,6 @@ def hamming_window(
 
     alpha: The mean.
     beta: The height of the cosine.
-
-    >>> torch.hamming_window(4)
-    tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     shape = _cosines(alpha, beta)
     return _made("hamming_window", window_length, periodic, shape, dtype, options)
@@ -88,11 +81,7 @@ def hamming_window(
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """`0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)`.
-
-    >>> torch.blackman_window(5).shape
-    torch.Size([5])
-    """
+    """`0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)`."""
     shape = _cosines(0.42, 0.5, 0.08)
     return _made("blackman_window", window_length, periodic, shape, dtype, options)
 
@@ -101,11 +90,7 @@ def blackman_window(
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """A triangle from 0 to 1 and back.
-
-    >>> torch.bartlett_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
+    """A triangle from 0 to 1 and back."""
 
     def shape(places: Value, last: int) -> Value:
         return 1 - np.abs(2 * places / last - 1)
@@ -125,9 +110,6 @@ def kaiser_window(
     """`i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)`.
 
     beta: How narrow it is.
-
-    >>> torch.kaiser_window(4)
-    tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
     """
 
     def shape(places: Value, last: int) -> Value:

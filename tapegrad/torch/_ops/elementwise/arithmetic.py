@@ -91,9 +91,6 @@ def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 
     other (Tensor or number): The second operand; the shapes broadcast.
     alpha: The factor of `other`; RuntimeError where it does not fit the dtypes.
-
-    >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.5]), alpha=2)
-    tensor([2., 3.])
     """
     x, y = wrapping(input, other)
     return np.add(x, scaled(y, alpha))
@@ -105,9 +102,6 @@ def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 
     other (Tensor or number): What is subtracted; the shapes broadcast.
     alpha: The factor of `other`.
-
-    >>> torch.sub(torch.tensor([5.0, 6.0]), torch.tensor([1.0, 2.0]), alpha=2)
-    tensor([3., 2.])
     """
     refuse_truth(input, other)
     x, y = wrapping(input, other)
@@ -163,9 +157,6 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 
     other (Tensor or number): What is subtracted from; the shapes broadcast.
     alpha: The factor of `input`.
-
-    >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
-    tensor([9., 8.])
     """
     refuse_truth(input, other)
     x, y = wrapping(input, other)
@@ -177,9 +168,6 @@ def mul(input: Value, other: Value) -> Value:
     """`input * other`.
 
     other (Tensor or number): The second factors; the shapes broadcast.
-
-    >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
     """
     return np.multiply(*wrapping(input, other))
 
@@ -366,11 +354,7 @@ for _line in _SINGLE.splitlines():
 
 @operation("NegBackward0", inplace=True, planned=True)
 def neg(input: Value) -> Value:
-    """`-input`.
-
-    >>> torch.neg(torch.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
-    """
+    """`-input`."""
     if input.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
@@ -386,11 +370,7 @@ _of_tensor("__pos__")(lambda self: self)
 
 @operation("AbsBackward0", inplace=True, planned=True)
 def abs(input: Value) -> Value:  # noqa: A001
-    """The absolute value.
-
-    >>> torch.abs(torch.tensor([-1.5, 2.0]))
-    tensor([1.5000, 2.0000])
-    """
+    """The absolute value."""
     return np.absolute(input)
 
 

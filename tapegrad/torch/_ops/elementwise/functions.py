@@ -102,9 +102,6 @@ def frac(input: Value) -> Value:
     """The fractional part, with the sign of the element.
 
     NotImplementedError: For whole numbers, bools and complex numbers.
-
-    >>> torch.frac(torch.tensor([1.5, -2.25]))
-    tensor([ 0.5000, -0.2500])
     """
     require_kind(input.dtype, "frac_cpu", "f")
     return _fraction(input)
@@ -125,9 +122,6 @@ def fmod(input: Value, other: Value) -> Value:
 
     other (Tensor or number): The divisors; the shapes broadcast.
     RuntimeError: If whole numbers are divided by 0.
-
-    >>> torch.fmod(torch.tensor([7.0, -7.0]), 3.0)
-    tensor([ 1., -1.])
     """
     x, y = wrapping(input, other)
     require_divisor(x, y)
@@ -140,9 +134,6 @@ def remainder(input: Value, other: Value) -> Value:
 
     other (Tensor or number): The divisors; the shapes broadcast.
     RuntimeError: If whole numbers are divided by 0.
-
-    >>> torch.remainder(torch.tensor([7.0, -7.0]), 3.0)
-    tensor([1., 2.])
     """
     x, y = wrapping(input, other)
     require_kind(x.dtype, "remainder_cpu", "fuiV")
@@ -156,9 +147,6 @@ def floor_divide(input: Value, other: Value) -> Value:
 
     other (Tensor or number): The divisors; the shapes broadcast.
     RuntimeError: If whole numbers are divided by 0.
-
-    >>> torch.floor_divide(torch.tensor([7.0, -7.0]), 2.0)
-    tensor([ 3., -4.])
     """
     x, y = wrapping(input, other)
     require_kind(x.dtype, "div_floor_cpu", "fuiV")
@@ -249,9 +237,6 @@ def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
 
     min, max: The bounds, which broadcast with `input`; not both may be None.
     RuntimeError: If both bounds are None, or for complex numbers.
-
-    >>> torch.clamp(torch.tensor([-2.0, 0.5, 3.0]), min=-1.0, max=1.0)
-    tensor([-1.0000,  0.5000,  1.0000])
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -269,21 +254,13 @@ alias("clamp", "clip")
 
 @operation(by_tensor("ClampMin", 1, "min"), inplace=True, planned=True)
 def clamp_min(input: Value, min: Value) -> Value:
-    """The elements clamped to a lower bound.
-
-    >>> torch.clamp_min(torch.tensor([1.0, 5.0]), 2.0)
-    tensor([2., 5.])
-    """
+    """The elements clamped to a lower bound."""
     return _at_least(*promoted(input, min))
 
 
 @operation(by_tensor("ClampMax", 1, "max"), inplace=True, planned=True)
 def clamp_max(input: Value, max: Value) -> Value:
-    """The elements clamped to an upper bound.
-
-    >>> torch.clamp_max(torch.tensor([1.0, 5.0]), 2.0)
-    tensor([1., 2.])
-    """
+    """The elements clamped to an upper bound."""
     return _at_most(*promoted(input, max))
 
 
@@ -344,11 +321,7 @@ register("__rtruediv__", function=False, module=__name__)(
 
 @operation("PowBackward0", inplace=True, planned=True)
 def square(input: Value) -> Value:
-    """`x * x` of each element.
-
-    >>> torch.square(torch.tensor([3.0, -2.0]))
-    tensor([9., 4.])
-    """
+    """`x * x` of each element."""
     return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
 
 
@@ -360,9 +333,6 @@ def logit(input: Value, eps: float | None = None) -> Value:
     """`log(x / (1 - x))`, NaN outside of [0, 1]; with eps, of x clamped to [eps, 1 - eps].
 
     eps: How far from 0 and 1 the elements are kept. Of bounds that cross, the lower one holds.
-
-    >>> torch.logit(torch.tensor([0.25, 0.5]))
-    tensor([-1.0986,  0.0000])
     """
     require_kind(input.dtype, "logit_cpu", REAL)
     x = floating(input)
@@ -378,9 +348,6 @@ def polygamma(n: int, input: Value) -> Value:
 
     n: The order of the derivative, from 0 on.
     input: The points, of any shape.
-
-    >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
-    tensor([1.6449, 0.6449])
     """
     return special.polygamma(floating(input), n)
 
@@ -420,9 +387,6 @@ def igamma(input: Value, other: Value) -> Value:
     Differentiable by `other`; NotImplementedError by `input`.
 
     other (Tensor or number): The points x, which are not negative.
-
-    >>> torch.igamma(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
-    tensor([0.6321, 0.2642])
     """
     return gamma.lower(*_pair("igamma_cpu", input, other))
 
@@ -432,20 +396,13 @@ def igammac(input: Value, other: Value) -> Value:
     """The regularized upper incomplete gamma function of a = input and x = other.
 
     other (Tensor or number): The points x, which are not negative.
-
-    >>> torch.igammac(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
-    tensor([0.3679, 0.7358])
     """
     return gamma.upper(*_pair("igammac_cpu", input, other))
 
 
 @operation("SignBackward0", inplace=True)
 def sign(input: Value) -> Value:
-    """-1, 0 or 1; a derivative of 0.
-
-    >>> torch.sign(torch.tensor([-2.0, 0.0, 3.0]))
-    tensor([-1.,  0.,  1.])
-    """
+    """-1, 0 or 1; a derivative of 0."""
     if input.dtype.kind == "c":
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
@@ -492,9 +449,6 @@ def nan_to_num(
     nan: What stands for NaN; 0 unless given.
     posinf: What stands for infinity; the largest finite number unless given.
     neginf: What stands for minus infinity; the least finite number unless given.
-
-    >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
-    tensor([0., 9., 1.])
     """
     if input.dtype.kind not in "fc":
         return np.copy(input)
@@ -507,9 +461,6 @@ def positive(input: Value) -> Value:
 
     -> Tensor: The tensor itself.
     RuntimeError: For bools.
-
-    >>> torch.positive(torch.tensor([1.0, -2.0]))
-    tensor([ 1., -2.])
     """
     if input.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -524,20 +475,13 @@ def conj(input: Value) -> Value:
     """The complex conjugate; of real tensors the tensor itself.
 
     -> Tensor: A new tensor; `input` itself if it is real.
-
-    >>> torch.conj(torch.tensor([1 + 2j]))
-    tensor([1.-2.j])
     """
     return np.conj(input) if input.dtype.kind == "c" else input
 
 
 @operation("ConjPhysicalBackward0", inplace=True)
 def conj_physical(input: Value) -> Value:
-    """The complex conjugate.
-
-    >>> torch.conj_physical(torch.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
+    """The complex conjugate."""
     return np.conj(input) if input.dtype.kind == "c" else np.copy(input)
 
 
@@ -676,9 +620,6 @@ def heaviside(input: Value, values: Value) -> Value:
     """0 below zero, 1 above, `values` at it; a derivative of 0.
 
     values: What the result is where `input` is 0, of its dtype; the shapes broadcast.
-
-    >>> torch.heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5))
-    tensor([0.0000, 0.5000, 1.0000])
     """
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -700,11 +641,7 @@ def _ldexp(x: Value, y: Value) -> Value:
 
 @operation("LdexpBackward0", inplace=True)
 def ldexp(input: Value, other: Value) -> Value:
-    """`input * 2**other`.
-
-    >>> torch.ldexp(torch.tensor([1.0, 1.5]), torch.tensor([3, -1]))
-    tensor([8.0000, 0.7500])
-    """
+    """`input * 2**other`."""
     if other.dtype.kind in "bui" and input.dtype.kind in "fbui":
         return np.ldexp(floating(input), other)  # the power alone may overflow
     kind = floating(other).dtype if other.dtype.kind in "fcV" else floating(input).dtype
@@ -749,9 +686,6 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
 
     end: What a weight of 1 gives, of the dtype of `input`; the shapes broadcast.
     weight (Tensor or number): How far to go from `input` to `end`; its shape broadcasts.
-
-    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.25)
-    tensor([ 0.2500, 12.5000])
     """
     if input.dtype != end.dtype:
         raise RuntimeError(
@@ -762,11 +696,7 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
 
 @operation("AddcmulBackward0", inplace=True, planned=True, first="value")
 def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
-    """`input + value * tensor1 * tensor2`.
-
-    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=2)
-    tensor([ 7., 17.])
-    """
+    """`input + value * tensor1 * tensor2`."""
     x, y, z = promoted(input, tensor1, tensor2)
     product = np.multiply(y, z)
     return np.add(x, product if value == 1 else product * value)

@@ -127,9 +127,6 @@ def mvlgamma(input: Value, p: int) -> Value:
 
     p: The dimension, at least 1.
     RuntimeError: If p is less than 1.
-
-    >>> torch.mvlgamma(torch.tensor([3.0, 4.0]), 2)
-    tensor([1.5502, 3.5651])
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")

@@ -41,9 +41,6 @@ def masked_select(input: Value, mask: Value) -> Value:
     """The elements where a mask is true, as a vector.
 
     -> Tensor: A vector.
-
-    >>> torch.masked_select(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True]))
-    tensor([1., 3.])
     """
     given = _mask(mask, "masked_select")
     shape = np.broadcast_shapes(input.shape, given.shape)
@@ -56,9 +53,6 @@ def masked_fill(input: Value, mask: Value, value: Value) -> Value:
     """The tensor with one value where a mask is true.
 
     value (number or Tensor): The number, or a tensor of no dimensions.
-
-    >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 0.0)
-    tensor([0., 2.])
     """
     given = _mask(mask, "masked_fill_")
     return np.where(given, filler(value, input.dtype, "masked_fill_"), input)
@@ -108,10 +102,6 @@ def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
 
     src: The part that is written, of the shape that `select` returns.
     index: The position, counted from either end.
-
-    >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
-    tensor([[0., 0.],
-            [1., 1.]])
     """
     axis = wrapped(dim, input.ndim)
     size = input.shape[axis]
@@ -134,9 +124,6 @@ def slice_scatter(
     src: The part that is written, of the shape of the slice.
     start: The first position; the first of all unless given.
     end: Where to stop, not included; after the last position unless given.
-
-    >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=2)
-    tensor([0., 0., 1., 1.])
     """
     axis = wrapped(dim, input.ndim)
     part = (*(ALL,) * axis, slice(start, end, step))
@@ -150,10 +137,6 @@ def diagonal_scatter(
     """The tensor with src on a diagonal.
 
     src: The diagonals that are written.
-
-    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
-    tensor([[1., 0.],
-            [0., 2.]])
     """
     axes = wrapped(dim1, input.ndim), wrapped(dim2, input.ndim)
     return _replaced(input, lambda x: np.diagonal(x, offset, *axes), src, "diagonal_scatter")

@@ -42,10 +42,6 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
 
     sparse_grad: Changes nothing: gradients are dense.
     -> Tensor: The elements, in the shape of `index`.
-
-    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
-    tensor([[1],
-            [4]])
     """
     shape = index.shape
     given = positions(index, "gather", narrow=False)
@@ -94,10 +90,6 @@ def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Valu
     dim: The dimension, counted from either end; the flat tensor unless given, whose positions are
         counted from its start.
     -> Tensor: The elements.
-
-    >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0], [1]]), 1)
-    tensor([[1],
-            [4]])
     """
     given = untraced(indices)
     if not hasattr(given, "dtype") or given.dtype != np.int64:
@@ -175,9 +167,6 @@ def scatter(
         dimension.
     value (number): One number instead.
     reduce: "add" or "multiply" what is there, instead of replacing it.
-
-    >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0]))
-    tensor([5., 0., 1.])
     """
     source = value if src is None else src
     if hasattr(source, "dtype") and source.ndim == 0 and index.ndim:
@@ -195,9 +184,6 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     """Elements of src added at the positions in `index`.
 
     -> Tensor: A copy of `input` with those sums.
-
-    >>> torch.scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0]))
-    tensor([6., 0.])
     """
     require_dtype(input, src, "scatter")
     return _scatter(input, dim, index, src, added)

@@ -57,9 +57,6 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
 
     -> Tensor: The parts, in the order of `index`.
     IndexError: If there is no such position.
-
-    >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
-    tensor([7, 5])
     """
     axis, given = _rows_of(input, dim, index, "index_select")
     if not input.ndim:
@@ -139,9 +136,6 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     """The parts of source in place of those at these positions of a dimension.
 
     -> Tensor: A copy of `input` with those parts.
-
-    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor([1.0, 2.0]))
-    tensor([1., 0., 2.])
     """
     axis, given = _rows_of(input, dim, index, "index_copy")
     if input.ndim and input.ndim == source.ndim:
@@ -154,11 +148,7 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
 
 @operation(by_tensor("IndexFill", 3, "value"), inplace=True)
 def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
-    """One value at these positions of a dimension.
-
-    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5.0)
-    tensor([5., 0., 5.])
-    """
+    """One value at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_fill", negative=True)
     shape = input.shape
     (x,) = lines(input)
@@ -213,9 +203,6 @@ def index_put(
 
     indices: Positions, a tensor for each of the first dimensions, or bools.
     values: The elements, of the dtype of `input`; the shapes broadcast.
-
-    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(5.0))
-    tensor([5., 0., 5.])
     """
     index = _of_each(indices)
     masks = [part.dtype.kind == "b" for part in index if hasattr(part, "dtype")]
@@ -246,9 +233,6 @@ def take(input: Value, index: Value) -> Value:
 
     index: Positions in the flat tensor, counted from either end.
     -> Tensor: The elements, in the shape of `index`.
-
-    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
-    tensor([1, 4])
     """
     given = _flat_positions(input, index, "take")
     return getitem(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
@@ -260,10 +244,6 @@ def put(input: Value, index: Value, source: Value, accumulate: bool = False) -> 
 
     index: Positions in the flat tensor.
     source: As many elements, of the dtype of `input`.
-
-    >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
-    tensor([[0., 5.],
-            [6., 0.]])
     """
     given = _flat_positions(input, index, "put_").reshape(-1)
     require_dtype(input, source, "put_")

@@ -55,9 +55,6 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
 
     input: What is added to (n, p); its shape broadcasts.
     -> Tensor: A matrix (n, p).
-
-    >>> torch.addmm(torch.ones(1, 1), torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
-    tensor([[12.]])
     """
     if len(mat1.shape) == len(mat2.shape) == 2 and mat1.shape[1] != mat2.shape[0]:
         check_factors(mat1, mat2)
@@ -71,9 +68,6 @@ def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Numb
 
     input: What is added to (n); its shape broadcasts.
     -> Tensor: A vector (n).
-
-    >>> torch.addmv(torch.ones(1), torch.tensor([[1.0, 2.0]]), torch.tensor([3.0, 4.0]))
-    tensor([12.])
     """
     check_vector(mat, vec)
     return _added(input, mat, vec, beta, alpha)
@@ -85,10 +79,6 @@ def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Num
 
     input: What is added to (n, m); its shape broadcasts.
     -> Tensor: A matrix (n, m).
-
-    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor([[3., 4.],
-            [6., 8.]])
     """
     column, row = np.reshape(vec1, (-1, 1)), np.reshape(vec2, (1, -1))
     return _added(input, column, row, beta, alpha)
@@ -102,9 +92,6 @@ def baddbmm(
 
     input: What is added to (b, n, p); its shape broadcasts.
     -> Tensor: Matrices (b, n, p).
-
-    >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1))
-    tensor([[[3.]]])
     """
     check_batches(batch1, batch2)
     return _added(input, batch1, batch2, beta, alpha)
@@ -118,9 +105,6 @@ def addbmm(
 
     input: What is added to (n, p); its shape broadcasts.
     -> Tensor: A matrix (n, p).
-
-    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
-    tensor([[6.]])
     """
     check_batches(batch1, batch2)
     count, rows, inner = batch1.shape

@@ -32,9 +32,6 @@ def einsum(*args: Any) -> Tensor:
     *args: The equation and the tensors, or each tensor with the numbers of its dimensions, and at
         the end those of the result.
     -> Tensor: The sums.
-
-    >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
-    tensor([3., 3.])
     """
     if args and not isinstance(args[0], str):
         return _einsum("", *_numbered(args))
@@ -91,10 +88,6 @@ def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     dims (int or sequence of sequences of ints): How many dimensions, or which ones of
         `a` and which of `b`.
     -> Tensor: The sums, of the other dimensions of both.
-
-    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1)
-    tensor([[3., 3.],
-            [3., 3.]])
     """
     if hasattr(dims, "shape"):
         dims = untraced(dims).tolist()
@@ -130,9 +123,6 @@ def kron(input: Value, other: Value) -> Value:
 
     other: The second factor.
     -> Tensor: The product, whose sizes are the products of the sizes.
-
-    >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
-    tensor([ 1, 10,  2, 20])
     """
     return np.kron(*promoted(input, other))
 
@@ -156,9 +146,6 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     dim: The dimension of length 3; the first such one unless given, with a UserWarning.
     other: The second vectors; the shapes broadcast.
     -> Tensor: Vectors, of the shape to which the shapes broadcast.
-
-    >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
-    tensor([0., 0., 1.])
     """
     if dim is None:
         warn(
@@ -237,10 +224,6 @@ def matrix_power(input: Value, n: int) -> Value:
     n: The exponent.
     -> Tensor: Matrices (..., m, m).
     RuntimeError: If the matrix is not square.
-
-    >>> torch.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
-    tensor([[1., 3.],
-            [0., 1.]])
     """
     if len(input.shape) < 2 or input.shape[-1] != input.shape[-2]:
         sides = " by ".join(map(str, input.shape[-2:]))
@@ -260,9 +243,6 @@ def trace(input: Value) -> Value:
 
     input: A matrix (n, m).
     -> Tensor: One number.
-
-    >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor(5.)
     """
     if len(input.shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
@@ -288,9 +268,6 @@ def cdist(
     compute_mode: Or "use_mm_for_euclid_dist", or "donot_use_mm_for_euclid_dist": how PyTorch
         computes, which changes no more than roundings there, and nothing here.
     -> Tensor: Distances (..., n, m).
-
-    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
-    tensor([[5., 1.]])
     """
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

@@ -99,10 +99,6 @@ def householder_product(A: Value, tau: Value) -> Value:
 
     A: Vectors of reflections (..., n, m), as `geqrf` packs them.
     -> Tensor: Matrices (..., n, m) of orthonormal columns.
-
-    >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
-    tensor([[-0.6000],
-            [-0.8000]])
     """
     return _product(A, tau)
 
@@ -114,10 +110,6 @@ def orgqr(input: Value, input2: Value) -> Value:
     input: Vectors of reflections (..., n, m), as `geqrf` packs them.
     input2: The factors (..., k) of the reflections.
     -> Tensor: Matrices (..., n, m) of orthonormal columns.
-
-    >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
-    tensor([[-0.6000],
-            [-0.8000]])
     """
     return _product(input, input2)
 
@@ -133,10 +125,6 @@ def ormqr(
     left: Whether Q stands on the left.
     transpose: Whether Q.mH is meant.
     -> Tensor: Matrices in the shape of `other`.
-
-    >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1))
-    tensor([[-1.4000],
-            [-0.2000]])
     """
     if len(input.shape) < 2:
         raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")

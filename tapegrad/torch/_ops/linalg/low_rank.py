@@ -84,9 +84,6 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
     """The root of the sum of squares over one or two dimensions.
 
     dim (int or sequence of ints): One or two dimensions.
-
-    >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
-    tensor(5.)
     """
     made: Tensor = vector_norm(input, 2, dim, keepdim)
     return made
@@ -99,9 +96,6 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool 
     input: Matrices, of a floating or complex dtype.
     dim (sequence of ints): The two dimensions of the matrices; the last ones unless
         given.
-
-    >>> torch.nuclear_norm(torch.diag(torch.tensor([3.0, 4.5])))
-    tensor(7.5000)
     """
     made: Tensor = matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)
     return made
@@ -114,9 +108,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     count: The numbers of trials, of a floating dtype.
     prob: The probabilities; the shapes broadcast.
     -> Tensor: Whole numbers, in the dtype of `count`.
-
-    >>> torch.binomial(torch.tensor([3.0, 5.0]), torch.tensor([1.0, 0.0]))
-    tensor([3., 0.])
     """
     trials, chance = np.broadcast_arrays(plain_of(count), plain_of(prob))
     if trials.dtype.kind != "f" or np.any(trials < 0):

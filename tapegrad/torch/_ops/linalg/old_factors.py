@@ -44,9 +44,6 @@ def lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) ->
     A: Matrices (..., n, m).
     check_errors: Whether a zero on the diagonal of U is an error.
     -> named tuple: The matrices `LU`, the swaps `pivots`, and the places `info` (...).
-
-    >>> torch.linalg.lu_factor_ex(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).info
-    tensor(0, dtype=torch.int32)
     """
     factors, swaps = packed("torch.linalg.lu_factor_ex", A, pivot)
     if check_errors:
@@ -147,10 +144,6 @@ def ldl_factor(A: Value, *, hermitian: bool = False) -> Any:
 
     A: Symmetric matrices (..., n, n).
     -> named tuple: The matrices `LD` (..., n, n), and the pivots `pivots` (..., n).
-
-    >>> torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).LD
-    tensor([[2., 0.],
-            [0., 4.]])
     """
     factors, pivots, infos = _ldl("ldl_factor", A, hermitian)
     _require_success("ldl_factor", infos)
@@ -170,9 +163,6 @@ def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = Fal
     check_errors: Whether a singular matrix is an error.
     -> named tuple: The matrices `LD` (..., n, n), the pivots `pivots` (..., n), and the
         codes `info` (...).
-
-    >>> torch.linalg.ldl_factor_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).info
-    tensor(0, dtype=torch.int32)
     """
     made = _ldl("ldl_factor_ex", A, hermitian)
     if check_errors:

@@ -100,9 +100,6 @@ def mm(input: Value, mat2: Value) -> Value:
     input: A matrix (n, m).
     -> Tensor: A matrix (n, p).
     RuntimeError: If the shapes or dtypes do not fit.
-
-    >>> torch.mm(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
-    tensor([[11.]])
     """
     check_matrices(input, mat2)
     check_dtypes(input, mat2)
@@ -116,9 +113,6 @@ def mv(input: Value, vec: Value) -> Value:
     input: A matrix (n, m).
     -> Tensor: A vector (n).
     RuntimeError: If the shapes or dtypes do not fit.
-
-    >>> torch.mv(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
-    tensor([3., 7.])
     """
     if len(input.shape) != 2 or len(vec.shape) != 1:
         raise RuntimeError(
@@ -137,9 +131,6 @@ def bmm(input: Value, mat2: Value) -> Value:
     mat2: Matrices (b, m, p).
     -> Tensor: Matrices (b, n, p).
     RuntimeError: If the shapes or dtypes do not fit.
-
-    >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
-    torch.Size([2, 1, 1])
     """
     check_batches(input, mat2)
     return np.matmul(input, mat2)
@@ -153,9 +144,6 @@ def dot(input: Value, tensor: Value) -> Value:
     tensor: A vector (n) of the same dtype.
     -> Tensor: One number.
     RuntimeError: If the shapes or dtypes do not fit.
-
-    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor(11.)
     """
     check_vectors(input, tensor)
     return np.dot(input, tensor)
@@ -168,9 +156,6 @@ def vdot(input: Value, other: Value) -> Value:
     input: A vector (n).
     other: A vector (n) of the same dtype.
     -> Tensor: One number.
-
-    >>> torch.vdot(torch.tensor([1j, 2.0]), torch.tensor([1j, 3.0]))
-    tensor(7.+0.j)
     """
     check_vectors(input, other)
     return np.vdot(input, other)
@@ -183,9 +168,6 @@ def inner(input: Value, other: Value) -> Value:
     input: A tensor (..., n).
     other: A tensor (..., n).
     -> Tensor: The sums, of the other dimensions of both.
-
-    >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor(11.)
     """
     if not input.shape or not other.shape:
         return input * other
@@ -202,10 +184,6 @@ def _outer(input: Value, vec2: Value) -> Value:
 
     input: A vector (n).
     -> Tensor: A matrix (n, m).
-
-    >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor([[3., 4.],
-            [6., 8.]])
     """
     for name, given in (("self", input), ("vec2", vec2)):
         if len(given.shape) != 1:

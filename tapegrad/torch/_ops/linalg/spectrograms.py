@@ -95,9 +95,6 @@ def stft(
         centred.
     -> Tensor: Complex numbers (..., frequencies, windows).
     RuntimeError: If a length does not fit, or `return_complex` is missing.
-
-    >>> torch.stft(torch.ones(8), 4, return_complex=True).shape
-    torch.Size([3, 9])
     """
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     hop = n_fft // 4 if hop_length is None else hop_length

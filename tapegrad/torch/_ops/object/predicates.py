@@ -25,21 +25,13 @@ def is_tensor(obj: object) -> bool:
 
 @register(method=False)
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are real floats.
-
-    >>> torch.is_floating_point(torch.tensor([1.0]))
-    True
-    """
+    """Whether the elements are real floats."""
     return input.is_floating_point()
 
 
 @register(method=False)
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex.
-
-    >>> torch.is_complex(torch.tensor(1j))
-    True
-    """
+    """Whether the elements are complex."""
     return input.is_complex()
 
 
@@ -48,9 +40,6 @@ def numel(input: Tensor) -> int:
     """The number of elements.
 
     -> int: Their number.
-
-    >>> torch.numel(torch.zeros(2, 3))
-    6
     """
     return input.numel()
 
@@ -60,9 +49,6 @@ def is_nonzero(self: Tensor) -> bool:
     """Whether the one element of a tensor is not zero.
 
     RuntimeError: If there are more elements, or none.
-
-    >>> torch.is_nonzero(torch.tensor([2.0]))
-    True
     """
     return bool(self)
 
@@ -72,9 +58,6 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape.
 
     other: The other tensor.
-
-    >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
-    True
     """
     return self.shape == other.shape
 
@@ -86,9 +69,6 @@ def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
     tensor1: One operand.
     tensor2: The other one.
     -> dtype: The common one.
-
-    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
-    torch.float32
     """
     operands = [x._value if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return _dtypes.of_numpy(_dtypes.result_of(operands))
@@ -101,9 +81,6 @@ def promote_types(type1: _dtypes.dtype, type2: _dtypes.dtype) -> _dtypes.dtype:
     type1: One dtype.
     type2: The other one.
     -> dtype: The common one.
-
-    >>> torch.promote_types(torch.int64, torch.float32)
-    torch.float32
     """
     return _dtypes.of_numpy(_dtypes.join(type1.numpy, type2.numpy))
 
@@ -114,50 +91,31 @@ def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
 
     from_: The dtype of the values.
     to: The dtype of the memory.
-
-    >>> torch.can_cast(torch.float32, torch.int64)
-    False
     """
     return _dtypes.can_store(from_.numpy, to.numpy)
 
 
 @register(method=False)
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode.
-
-    >>> torch.is_inference(torch.tensor([1.0]))
-    False
-    """
+    """Whether a tensor was made in inference mode."""
     return input.is_inference()
 
 
 @register()
 def is_signed(self: Tensor) -> bool:
-    """Whether the elements may be negative.
-
-    >>> torch.is_signed(torch.tensor([1], dtype=torch.uint8))
-    False
-    """
+    """Whether the elements may be negative."""
     return self.dtype.is_signed
 
 
 @register()
 def is_conj(self: Tensor) -> bool:
-    """False: conjugates are computed at once.
-
-    >>> torch.is_conj(torch.tensor(1j).conj())
-    False
-    """
+    """False: conjugates are computed at once."""
     return False
 
 
 @register()
 def is_neg(self: Tensor) -> bool:
-    """False: negatives are computed at once.
-
-    >>> torch.is_neg(torch.tensor([-1.0]))
-    False
-    """
+    """False: negatives are computed at once."""
     return False
 
 
@@ -167,9 +125,6 @@ def typename(obj: object) -> str:
 
     obj: Any object.
     -> str: The name.
-
-    >>> torch.typename(torch.tensor([1.0]))
-    'torch.FloatTensor'
     """
     if isinstance(obj, Tensor):
         return str(obj.type())

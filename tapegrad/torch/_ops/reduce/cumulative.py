@@ -39,9 +39,6 @@ def logcumsumexp(input: Value, dim: Dim) -> Value:
 
     dim (int): The dimension, counted from either end.
     -> Tensor: The logarithms, in the shape of `input`.
-
-    >>> torch.logcumsumexp(torch.tensor([0.0, 0.0, 0.0]), 0)
-    tensor([0.0000, 0.6931, 1.0986])
     """
     array, axis = along_one(input, dim)
     require_kind(array.dtype, "logcumsumexp_out_cpu", "fc")
@@ -60,9 +57,6 @@ def diff(
     prepend: What is put before along the dimension.
     append: What is put behind along the dimension.
     -> Tensor: The differences; of bools whether the neighbours differ.
-
-    >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
-    tensor([3., 5.])
     """
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -116,9 +110,6 @@ def trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) ->
 
     x: The positions of the samples; `dx` apart unless given.
     -> Tensor: The integrals, without the dimension.
-
-    >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
-    tensor(4.)
     """
     areas, axis = _areas(y, x, dx, dim)
     return np.sum(areas, axis)
@@ -130,9 +121,6 @@ def cumulative_trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: i
 
     x: The positions of the samples; `dx` apart unless given.
     -> Tensor: The integrals, one less along the dimension.
-
-    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
-    tensor([1.5000, 4.0000])
     """
     areas, axis = _areas(y, x, dx, dim)
     return np.cumsum(areas, axis)

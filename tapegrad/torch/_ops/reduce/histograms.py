@@ -112,10 +112,6 @@ def histogramdd(
     weight: The weight of each point.
     -> named tuple: The counts or sums `hist`, and the edges `bin_edges`, a tensor for each
         coordinate.
-
-    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
-    tensor([[0., 1.],
-            [1., 0.]])
     """
     x = untraced(input).reshape(-1, input.shape[-1])
     count = x.shape[1]
@@ -158,9 +154,6 @@ def segment_reduce(
     unsafe: Whether the lengths are not checked.
     initial: What each reduction begins with; what an empty segment gives.
     -> Tensor: The reductions, one a segment along the axis.
-
-    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
-    tensor([3., 3.])
     """
     if reduce not in _EMPTY:
         raise RuntimeError(f"segment_reduce(): unsupported reduction {reduce!r}")
@@ -269,11 +262,6 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     size: The number of rows.
     fill_value: What stands in rows that no element has.
     -> Tensor: Whole numbers (size, input.ndim).
-
-    >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
-    tensor([[ 1],
-            [ 2],
-            [-1]])
     """
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")

@@ -52,9 +52,6 @@ def vector_norm(
     ord: The order; inf and -inf give the largest and smallest absolute value, 0 counts what is not
         zero.
     -> Tensor: The norms, real, without the dimensions that are reduced.
-
-    >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]), 1)
-    tensor(7.)
     """
     return _vector_norm(_typed("linalg.vector_norm", x, dtype), ord, dim, keepdim)
 
@@ -90,9 +87,6 @@ def matrix_norm(
     ord (number or str): The norm: of all elements, of singular values, of sums of
         columns or rows.
     dim (sequence of ints): The two dimensions of the matrices.
-
-    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
-    tensor(5.)
     """
     return _matrix_norm(_typed("linalg.matrix_norm", A, dtype), ord, dim, keepdim)
 
@@ -131,9 +125,6 @@ def norm(
     A: The elements, of a floating or complex dtype.
     ord (number or str): The order; the root of the sum of squares of all elements unless
         given.
-
-    >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
-    tensor(5.)
     """
     return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
 
@@ -144,9 +135,6 @@ def cond(A: Value, p: Number = None) -> Value:
 
     p (number or str): The order of the norm, as of `matrix_norm`; 2 unless given.
     -> Tensor: A number for each matrix.
-
-    >>> torch.linalg.cond(torch.diag(torch.tensor([1.0, 4.0])))
-    tensor(4.)
     """
     require_two_dimensions(A, "linalg.cond: The input tensor must have at least 2 dimensions.")
     require_inexact("linalg.svd", A)
@@ -165,9 +153,6 @@ def matrix_rank(
     rtol (float or Tensor): The relative threshold; without `atol` max(n, m) times the
         machine epsilon unless given.
     -> Tensor: Whole numbers (...).
-
-    >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
-    tensor(1)
     """
     require_two_dimensions(
         A, "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
@@ -193,10 +178,6 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Any:
     pow: The order of the norm.
     dim: The dimension that stays; -1 for none.
     -> Tensor: The norms.
-
-    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
-    tensor([[ 5.],
-            [10.]])
     """
     if dim == -1:
         return v.norm(pow)

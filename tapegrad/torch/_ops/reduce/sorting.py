@@ -110,9 +110,6 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     """Where the elements in order along a dimension are.
 
     -> Tensor: Positions (int64), in the shape of `input`.
-
-    >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
-    tensor([1, 2, 0])
     """
     return _sorted("sort", untraced(input), dim, descending).indices
 
@@ -122,9 +119,6 @@ def msort(input: Value) -> Any:
     """The elements in order along the first dimension.
 
     -> Tensor: The elements, in the shape of `input`.
-
-    >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
-    tensor([1., 2., 3.])
     """
     return _sorted("sort", input, 0, False).values
 
@@ -191,9 +185,6 @@ def searchsorted(
     side: "left" or "right", another word for `right`.
     sorter: Positions that bring each sequence into ascending order.
     -> Tensor: Whole numbers, in the shape of `input`.
-
-    >>> torch.searchsorted(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([2.0, 5.0]))
-    tensor([1, 2])
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(
@@ -220,9 +211,6 @@ def bucketize(
     input (Tensor or number): The values.
     boundaries: The boundaries, in ascending order.
     -> Tensor: Whole numbers, in the shape of `input`.
-
-    >>> torch.bucketize(torch.tensor([0.5, 2.0, 9.0]), torch.tensor([1.0, 2.0, 3.0]))
-    tensor([0, 1, 3])
     """
     values, sequence = promoted(untraced(input), untraced(boundaries))
     found = np.asarray(np.searchsorted(sequence, values, "right" if right else "left"))

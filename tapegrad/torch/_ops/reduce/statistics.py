@@ -259,9 +259,6 @@ def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Valu
     min (float): The lower end.
     max (float): The upper end.
     -> Tensor: The counts (bins,), in the dtype of `input`.
-
-    >>> torch.histc(torch.tensor([1.0, 2.0, 2.5, 4.0]), 3)
-    tensor([1., 2., 1.])
     """
     x = untraced(input)
     if bins <= 0:
@@ -285,9 +282,6 @@ def bincount(input: Value, weights: Value = None, minlength: int = 0) -> Value:
     weights: The weight of each number.
     minlength: The least length of the result.
     -> Tensor: A vector: int64, or with weights in their dtype or float64.
-
-    >>> torch.bincount(torch.tensor([0, 2, 2]))
-    tensor([1, 0, 2])
     """
     x = untraced(input)
     if x.ndim != 1 or x.dtype.kind not in "ui" or (x.size and x.min() < 0):
@@ -310,9 +304,6 @@ def _unique(
     dim (int): The dimension whose slices are compared; the flat tensor unless given.
     -> Tensor or tuple of Tensors: The elements; then the positions in them, and the counts,
         where asked for.
-
-    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
-    (tensor([1, 3]), tensor([1, 2]))
     """
     axis = None if dim is None else wrapped(dim, input.ndim)
     x = untraced(input)
@@ -344,9 +335,6 @@ def _unique_consecutive(
     dim (int): The dimension whose slices are compared; the flat tensor unless given.
     -> Tensor or tuple of Tensors: The elements; then the positions in them, and the counts,
         where asked for.
-
-    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
-    tensor([1, 2, 1])
     """
     flat = np.reshape(input, -1) if dim is None else input
     axis = 0 if dim is None else wrapped(dim, input.ndim)
@@ -383,10 +371,6 @@ def cov(
     fweights: How often each observation counts: whole numbers.
     aweights: The weight of each observation: not negative.
     -> Tensor: (variables, variables), of a vector one number.
-
-    >>> torch.cov(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
     if input.ndim > 2:
         raise RuntimeError(
@@ -403,10 +387,6 @@ def corrcoef(input: Value) -> Value:
 
     input: A matrix (variables, observations), or a vector of observations.
     -> Tensor: (variables, variables), of a vector one number.
-
-    >>> torch.corrcoef(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
     if input.ndim > 2:
         raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions")

@@ -51,11 +51,7 @@ def counted(array: Value, dtype: DType) -> Value:
 
 @operation(_label_by_dim("Sum"), name="sum", planned=True)
 def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The sum of all elements, or along dimensions; of integers and booleans as int64.
-
-    >>> torch.sum(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1)
-    tensor([3., 7.])
-    """
+    """The sum of all elements, or along dimensions; of integers and booleans as int64."""
     axis = axes_of(dim, input.ndim)
     if dtype is None and input.dtype == np.float16:  # its sums soon overflow
         return np.sum(input, axis, np.float32, keepdims=keepdim).astype(np.float16)
@@ -65,11 +61,7 @@ def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType =
 
 @operation("NansumBackward0")
 def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The sum of the elements that are not NaN.
-
-    >>> torch.nansum(torch.tensor([1.0, torch.nan, 3.0]))
-    tensor(4.)
-    """
+    """The sum of the elements that are not NaN."""
     array = counted(input, dtype)
     axis = axes_of(dim, input.ndim)
     if array.dtype.kind != "f":
@@ -97,9 +89,6 @@ def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType 
     """The mean of all elements, or along dimensions.
 
     RuntimeError: For whole numbers and bools, unless a dtype is given.
-
-    >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
-    tensor([2., 3.])
     """
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "mean")
@@ -113,11 +102,7 @@ def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType 
 
 @operation("DivBackward0")
 def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The mean of the elements that are not NaN.
-
-    >>> torch.nanmean(torch.tensor([1.0, torch.nan, 3.0]))
-    tensor(2.)
-    """
+    """The mean of the elements that are not NaN."""
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "nanmean")
     axis = axes_of(dim, array.ndim)
@@ -130,9 +115,6 @@ def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType 
     """The product of all elements, or along a dimension.
 
     dim (int): The dimension that is reduced; all unless given.
-
-    >>> torch.prod(torch.tensor([2.0, 3.0, 4.0]))
-    tensor(24.)
     """
     array = counted(input, dtype)
     return np.prod(array, axis=axes_of(dim, array.ndim), keepdims=keepdim)
@@ -239,9 +221,6 @@ def _all(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """Whether all elements are true, of everything or along dimensions.
 
     -> Tensor: Truth values (uint8 for uint8), without the dimensions that are reduced.
-
-    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
-    tensor([False,  True])
     """
     x = untraced(input)
     return _truth(x, np.all(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
@@ -252,9 +231,6 @@ def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """Whether any element is true, of everything or along dimensions.
 
     -> Tensor: Truth values (uint8 for uint8), without the dimensions that are reduced.
-
-    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
-    tensor([ True, False])
     """
     x = untraced(input)
     return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
@@ -269,9 +245,6 @@ def count_nonzero(input: Value, dim: Dim = None) -> Value:
     """How many elements are not zero.
 
     -> Tensor: Whole numbers (int64), without the dimensions that are reduced.
-
-    >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), 1)
-    tensor([1, 2])
     """
     x = untraced(input)
     return np.sum(x != 0, axis=axes_of(dim, x.ndim))
@@ -374,9 +347,6 @@ def norm(
     """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values.
 
     p (number or str): The order: a number, "fro" (as 2) or "nuc".
-
-    >>> torch.norm(torch.tensor([3.0, 4.0]))
-    tensor(5.)
     """
     array = input if dtype is None else _widened(input, as_numpy(dtype))
     if array.dtype.kind not in "fc":
@@ -396,9 +366,6 @@ def dist(input: Value, other: Value, p: Number = 2) -> Value:
 
     other (Tensor or number): What is subtracted; the shapes broadcast.
     -> Tensor: One number.
-
-    >>> torch.dist(torch.tensor([0.0, 0.0]), torch.tensor([3.0, 4.0]))
-    tensor(5.)
     """
     x, y = promoted(input, other)
     return vector_norm(np.subtract(x, y), p, None, False)
@@ -413,10 +380,6 @@ def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     maxnorm: The largest norm that a slice may have.
     -> Tensor: A tensor in the shape of `input`.
     RuntimeError: For a p of 0 or less, a negative maxnorm, or less than two dimensions.
-
-    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
     """
     if isinstance(p, complex):
         raise RuntimeError("renorm: p must be real-valued")
@@ -471,9 +434,6 @@ def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
     """`log(sum(exp(x)))` along dimensions, without overflow.
 
     dim: The dimensions that are reduced.
-
-    >>> torch.logsumexp(torch.tensor([1.0, 2.0, 3.0]), 0)
-    tensor(3.4076)
     """
     array = floating(input)
     if not array.ndim:

@@ -107,11 +107,7 @@ for _word, _view in _VIEWS.items():
 
 @register(method=False)
 def alias_copy(input: Tensor) -> Tensor:
-    """A copy of a tensor.
-
-    >>> torch.alias_copy(torch.tensor([1, 2]))
-    tensor([1, 2])
-    """
+    """A copy of a tensor."""
     return _relabelled(input.clone(), "AliasBackward0_copy")
 
 
@@ -123,9 +119,6 @@ def slice_copy(
 
     start: The first position; the first of all unless given.
     end: Where to stop, not included; after the last position unless given.
-
-    >>> torch.slice_copy(torch.arange(6), 0, 1, 5, 2)
-    tensor([1, 3])
     """
     lead = (slice(None),) * (dim % input.ndim)
     return _named(input[(*lead, slice(start, end, step))])
@@ -138,9 +131,6 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     dim: The dimension, counted from either end.
     start: The first position.
     -> Tensor: A copy.
-
-    >>> torch.narrow_copy(torch.arange(5), 0, 1, 3)
-    tensor([1, 2, 3])
     """
     part = OPERATIONS["narrow"](input, dim, start, length)
     return _relabelled(part.clone(), "NarrowCopyBackward0")
@@ -174,9 +164,6 @@ def as_strided_scatter(
     """A copy of the tensor, in which `src` is written to what `as_strided` would show.
 
     src: What is written, of the shape `size`.
-
-    >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
-    tensor([1., 0., 1., 0.])
     """
     made = input.clone()
     shown = as_strided(made, size, stride, storage_offset)
@@ -196,9 +183,6 @@ def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] 
     size (sequence of ints): The shape.
     physical_layout (sequence of ints): The dimensions in the order in which they lie in memory,
         the outermost first.
-
-    >>> torch.empty_permuted((2, 3), (1, 0)).stride()
-    (1, 2)
     """
     shape: tuple[int, ...] = shape_of("empty_permuted", (size,))
     order = [int(place) for place in physical_layout]
@@ -265,9 +249,6 @@ def fill(input: Value, value: Value) -> Value:
     """A tensor of the same shape and dtype with one value.
 
     value (Tensor or number): The number, or a tensor of no dimensions.
-
-    >>> torch.fill(torch.zeros(2), 3.0)
-    tensor([3., 3.])
     """
     if hasattr(value, "shape") and value.shape:
         raise RuntimeError(
@@ -295,9 +276,6 @@ def slice_inverse(
     end: Where it stops.
     step: Its steps.
     -> Tensor: A view of `src`.
-
-    >>> torch.slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2)
-    tensor([0, 1, 2, 3])
     """
     return src.clone()
 

@@ -46,9 +46,6 @@ def complex(real: Value, imag: Value) -> Value:  # noqa: A001
 
     real: The real parts, of a floating dtype.
     imag: The imaginary parts, of the same dtype; the shapes broadcast.
-
-    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
-    tensor([1.+2.j])
     """
     _check_parts(real, imag)
     return _complex(real, imag)
@@ -60,9 +57,6 @@ def polar(abs: Value, angle: Value) -> Value:
 
     abs: The absolute values, of a floating dtype.
     angle: The angles in radians, of the same dtype; the shapes broadcast.
-
-    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
-    tensor([2.+0.j])
     """
     _check_parts(abs, angle)
     return _complex(abs * np.cos(angle), abs * np.sin(angle))
@@ -133,12 +127,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
     *tensors: Vectors.
     -> Tensor: (count, number of tensors), of a single vector itself.
-
-    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
-    tensor([[1, 3],
-            [1, 4],
-            [2, 3],
-            [2, 4]])
     """
     parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
     for part in parts:
@@ -157,11 +145,6 @@ def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Va
     r: How many are chosen.
     with_replacement: Whether an element may be chosen again.
     -> Tensor: (count, r).
-
-    >>> torch.combinations(torch.tensor([1, 2, 3]))
-    tensor([[1, 2],
-            [1, 3],
-            [2, 3]])
     """
     if len(input.shape) != 1:
         raise RuntimeError(

@@ -79,9 +79,6 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     tensors: The tensors, which differ in size along `dim` at most; their dtypes are promoted to
         one.
     RuntimeError: If other sizes differ.
-
-    >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])])
-    tensor([1., 2., 3.])
     """
     return _joined(_require_list(tensors, "cat"), dim)
 
@@ -92,10 +89,6 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
 
     dim: The place of the new dimension, counted from either end of the result.
     RuntimeError: If the shapes differ.
-
-    >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
     """
     arrays = _require_some(tensors, "stack")
     first = arrays[0].shape
@@ -129,23 +122,14 @@ def _at_least(array: Value, count: int) -> Value:
 
 @operation("CatBackward0", method=False, planned=True)
 def hstack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 1, vectors along 0.
-
-    >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
-    tensor([1, 2, 3])
-    """
+    """Tensors joined along dimension 1, vectors along 0."""
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 @operation("CatBackward0", method=False, planned=True)
 def vstack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 0, vectors as rows.
-
-    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
-    """
+    """Tensors joined along dimension 0, vectors as rows."""
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
     return _joined(arrays, 0)
 
@@ -155,24 +139,14 @@ register("row_stack", method=False)(vstack)
 
 @operation("CatBackward0", method=False)
 def dstack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 2.
-
-    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-    tensor([[[1, 3],
-             [2, 4]]])
-    """
+    """Tensors joined along dimension 2."""
     arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
     return _joined(arrays, 2)
 
 
 @operation("CatBackward0", method=False)
 def column_stack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 1, vectors as columns.
-
-    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-    tensor([[1, 3],
-            [2, 4]])
-    """
+    """Tensors joined along dimension 1, vectors as columns."""
     arrays = [
         array.reshape((array.size, 1)) if array.ndim < 2 else array
         for array in _require_some(tensors, "column_stack")
@@ -185,10 +159,6 @@ def _block_diag(*tensors: Value) -> Value:
 
     *tensors: Matrices; vectors are rows, single elements matrices of one.
     -> Tensor: The matrix.
-
-    >>> torch.block_diag(torch.ones(1, 2), torch.tensor([[5.0]]))
-    tensor([[1., 1., 0.],
-            [0., 0., 5.]])
     """
     for number, array in enumerate(tensors):
         if array.ndim > 2:
@@ -287,10 +257,6 @@ def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
 
     *dims: The counts.
     **words: `dims` by its name.
-
-    >>> torch.tile(torch.tensor([1, 2]), (2, 2))
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
     """
     counts = sizes_of(by_name("tile", "dims", dims, words))
     lead = (1,) * (len(input._value.shape) - len(counts))
@@ -360,12 +326,7 @@ def _of_size(made: Value, dim: int, size: int | None) -> Value:
 
 @operation("FlipBackward0", planned=True)
 def flip(input: Value, *dims: Dim) -> Value:
-    """The elements in reverse order along these dimensions.
-
-    >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (0, 1))
-    tensor([[4, 3],
-            [2, 1]])
-    """
+    """The elements in reverse order along these dimensions."""
     axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
     for axis in axes:
         if axes.count(axis) > 1:
@@ -387,10 +348,6 @@ def fliplr(input: Value) -> Value:
     """The columns in reverse order.
 
     input: A tensor of at least two dimensions.
-
-    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
-    tensor([[2, 1],
-            [4, 3]])
     """
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -402,10 +359,6 @@ def flipud(input: Value) -> Value:
     """The rows in reverse order.
 
     input: A tensor of at least one dimension.
-
-    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
-    tensor([[3, 4],
-            [1, 2]])
     """
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -418,9 +371,6 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
 
     shifts: How far, one for each of `dims`.
     dims: The dimensions; the flat tensor unless given.
-
-    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
-    tensor([3, 1, 2])
     """
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     given = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
@@ -442,10 +392,6 @@ def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
 
     k: How many quarters of a turn.
     dims (sequence of ints): The two dimensions of the plane.
-
-    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
-    tensor([[2, 4],
-            [1, 3]])
     """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -474,10 +420,6 @@ def tril(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros above a diagonal.
 
     input: Matrices (..., n, m).
-
-    >>> torch.tril(torch.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 0],
-            [3, 4]])
     """
     return _triangle(input, diagonal, "tril")
 
@@ -487,10 +429,6 @@ def triu(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros below a diagonal.
 
     input: Matrices (..., n, m).
-
-    >>> torch.triu(torch.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 2],
-            [0, 4]])
     """
     return _triangle(input, diagonal, "triu")
 
@@ -519,10 +457,6 @@ def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
     dim1: The first dimension of the matrices, in the result.
     dim2: The second one.
-
-    >>> torch.diag_embed(torch.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
     """
     return _embedded(input, offset, dim1, dim2)
 
@@ -554,11 +488,5 @@ def diag(input: Value, diagonal: int = 0) -> Value:
 
 @operation("DiagEmbedBackward0")
 def diagflat(input: Value, offset: int = 0) -> Value:
-    """The matrix whose diagonal is the flat tensor.
-
-    >>> torch.diagflat(torch.tensor([1, 2]), 1)
-    tensor([[0, 1, 0],
-            [0, 0, 2],
-            [0, 0, 0]])
-    """
+    """The matrix whose diagonal is the flat tensor."""
     return _embedded(input.reshape((-1,)), offset, 0, 1)

@@ -204,10 +204,6 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
     **words: `shape` by its name.
     -> Tensor: A view where memory allows it, else a copy.
     RuntimeError: If the number of elements differs.
-
-    >>> torch.reshape(torch.arange(4), (2, -1))
-    tensor([[0, 1],
-            [2, 3]])
     """
     given = by_name("reshape", "shape", shape, words)
     return _reshaping(input, _sized(given, math.prod(input._value.shape)))
@@ -231,9 +227,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
     start_dim: The first of the dimensions that are merged.
     end_dim: The last of them, included.
     -> Tensor: A view where memory allows it, else a copy.
-
-    >>> torch.flatten(torch.zeros(2, 3, 4), 1).shape
-    torch.Size([2, 12])
     """
     shape = input._value.shape
     if not shape:
@@ -254,9 +247,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
 
     dim: The dimension that is split.
     sizes (sequence of ints): What it is split into, one of which may be -1: what remains.
-
-    >>> torch.unflatten(torch.zeros(6, 2), 0, (2, -1)).shape
-    torch.Size([2, 3, 2])
     """
     shape = input._value.shape
     position = wrapped(dim, len(shape))
@@ -278,9 +268,6 @@ def ravel(input: Tensor) -> Plan:
     """The tensor as one dimension.
 
     -> Tensor: A view where memory allows it, else a copy.
-
-    >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
-    tensor([1, 2, 3, 4])
     """
     return _reshaping(input, (math.prod(input._value.shape),))
 
@@ -291,9 +278,6 @@ def squeeze(input: Tensor, dim: Dim = None) -> Plan:
     """The tensor without dimensions of size 1: all of them, or those named if they are.
 
     dim: The dimensions that go, if their size is 1; all of size 1 unless given.
-
-    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
-    torch.Size([2])
     """
     return _squeeze_path(input, dim)
 
@@ -314,9 +298,6 @@ def unsqueeze(input: Tensor, dim: int) -> Plan:
     """The tensor with a new dimension of size 1, which becomes dimension `dim`.
 
     dim: The place of the new dimension, counted from either end of the result.
-
-    >>> torch.unsqueeze(torch.zeros(2, 3), 1).shape
-    torch.Size([2, 1, 3])
     """
     return _unsqueeze_path(input, dim), label_of("Unsqueeze")
 
@@ -335,10 +316,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Plan:
     """The tensor with two dimensions swapped.
 
     dim1: The other one.
-
-    >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
-    tensor([[1, 3],
-            [2, 4]])
     """
     return _transpose_path(input, dim0, dim1), TRANSPOSE
 
@@ -357,9 +334,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """NumPy's word for transpose.
 
     -> Tensor: A view: it shares the memory of `input`.
-
-    >>> torch.swapaxes(torch.zeros(2, 3), 0, 1).shape
-    torch.Size([3, 2])
     """
     return transpose(input, axis0, axis1)
 
@@ -370,9 +344,6 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
     dim1: The other one.
     -> Tensor: A view: it shares the memory of `input`.
-
-    >>> torch.swapdims(torch.zeros(2, 3), 0, 1).shape
-    torch.Size([3, 2])
     """
     return transpose(input, dim0, dim1)
 
@@ -384,10 +355,6 @@ def t(input: Tensor) -> Plan:
 
     input: A matrix, a vector or a single element.
     RuntimeError: If there are more than two dimensions.
-
-    >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 3],
-            [2, 4]])
     """
     ndim = len(input._value.shape)
     if ndim > 2:
@@ -402,9 +369,6 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
 
     *dims: The dimensions in their new order, each once.
     **words: `dims` by its name.
-
-    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
-    torch.Size([4, 2, 3])
     """
     if not words and not dims:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
@@ -506,10 +470,6 @@ def adjoint(input: Tensor) -> Tensor:
 
     input: Matrices (..., n, m).
     -> Tensor: Matrices (..., m, n): a view, if `input` is real.
-
-    >>> torch.adjoint(torch.tensor([[1 + 1j, 2j]]))
-    tensor([[1.-1.j],
-            [0.-2.j]])
     """
     _require_matrices(input, "adjoint()")
     swapped = transpose(input, -2, -1)
@@ -610,10 +570,6 @@ def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
     *size: The shape to broadcast to.
     **words: `size` by its name.
     -> Tensor: A view, in which elements repeat.
-
-    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
-    tensor([[1, 2],
-            [1, 2]])
     """
     return expand(input, sizes_of(by_name("broadcast_to", "size", size, words)))
 
@@ -643,9 +599,6 @@ def broadcast_shapes(*shapes: Sizes) -> Size:
     *shapes (tuple of ints): The shapes.
     -> Size: The common shape.
     RuntimeError: If the shapes do not broadcast.
-
-    >>> torch.broadcast_shapes((2, 1), (3,))
-    torch.Size([2, 3])
     """
     return Size(joined_shape([tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
 

@@ -50,9 +50,6 @@ def select(input: Tensor, dim: int, index: int) -> Plan:
 
     index: The position, counted from either end.
     IndexError: If there is no such position.
-
-    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
-    tensor([1, 3])
     """
     shape = input._value.shape
     place, position = wrapped(dim, len(shape)), whole(index)
@@ -74,9 +71,6 @@ def narrow(input: Tensor, dim: int, start: Number, length: int) -> Plan:
     dim: The dimension, counted from either end.
     start (int or Tensor): The first position; a tensor of one whole number will do.
     RuntimeError: If the part reaches beyond the dimension.
-
-    >>> torch.narrow(torch.arange(5), 0, 1, 3)
-    tensor([1, 2, 3])
     """
     shape = input._value.shape
     if not shape:
@@ -108,9 +102,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Pl
     """The diagonal of two dimensions, as the last dimension of the result.
 
     -> Tensor: A view, whose last dimension is the diagonal.
-
-    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
     """
     ndim = len(input._value.shape)
     first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
@@ -168,10 +159,6 @@ def as_strided(
     storage_offset: Where it begins, counted from the start of the memory; that of `input` unless
         given.
     -> Tensor: A view: it shares the memory of `input`.
-
-    >>> torch.as_strided(torch.arange(6), (2, 2), (3, 1))
-    tensor([[0, 1],
-            [3, 4]])
     """
     value = input._value
     if type(value) is ndarray and value.base is None:
@@ -215,9 +202,6 @@ def _real(self: Tensor) -> Tensor:
     """The real parts, in the same memory; a real tensor itself.
 
     -> Tensor: A view of real numbers; the tensor itself if it is real.
-
-    >>> torch.real(torch.tensor([1 + 2j, 3 - 1j]))
-    tensor([1., 3.])
     """
     return view_of(self, RealPart(), SELECT) if self._value.dtype.kind == "c" else self
 
@@ -227,9 +211,6 @@ def _imaginary(self: Tensor) -> Tensor:
 
     -> Tensor: A view of real numbers.
     RuntimeError: If the tensor is real.
-
-    >>> torch.imag(torch.tensor([1 + 2j, 3 - 1j]))
-    tensor([ 2., -1.])
     """
     if self._value.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -257,9 +238,6 @@ def view_as_real(input: Tensor) -> Tensor:
     input: Complex numbers (...).
     -> Tensor: A view (..., 2) of real numbers.
     RuntimeError: If the tensor is real.
-
-    >>> torch.view_as_real(torch.tensor([1 + 2j]))
-    tensor([[1., 2.]])
     """
     if input._value.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
@@ -273,9 +251,6 @@ def view_as_complex(input: Tensor) -> Tensor:
     input: Real numbers (..., 2) of a floating dtype.
     -> Tensor: A view (...) of complex numbers.
     RuntimeError: If the last dimension is not 2, or does not lie in order in memory.
-
-    >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
-    tensor([1.+2.j])
     """
     value = input._value
     if value.dtype.kind != "f" or value.dtype.itemsize == 2:
@@ -305,9 +280,6 @@ def unbind(input: Tensor, dim: int = 0) -> Cut:
     """The parts at each index of a dimension; they lack that dimension.
 
     -> tuple of Tensors: Views, one for each position.
-
-    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
-    (tensor([1, 2]), tensor([3, 4]))
     """
     shape = input._value.shape
     if not shape and dim in (0, -1):
@@ -334,9 +306,6 @@ def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
     tensor: The tensor.
     split_size_or_sections: The size of the parts, or the sizes, which sum to that of the
         dimension.
-
-    >>> torch.split(torch.arange(5), 2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return _split(tensor, split_size_or_sections, dim)
 
@@ -384,9 +353,6 @@ def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension, of these sizes.
 
     split_sizes (sequence of ints): The sizes, which sum to that of the dimension.
-
-    >>> torch.split_with_sizes(torch.arange(5), (1, 4))
-    (tensor([0]), tensor([1, 2, 3, 4]))
     """
     return _split_with_sizes(input, split_sizes, dim)
 
@@ -415,9 +381,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
     """At most so many parts along a dimension, of one size but maybe for the last.
 
     -> tuple of Tensors: Views of equal size along `dim`, of which the last may be smaller.
-
-    >>> torch.chunk(torch.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
     """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -448,9 +411,6 @@ def tensor_split(
     indices (sequence of ints): The indices, by their own name.
     tensor_indices_or_sections: The one or the other as a tensor.
     -> tuple of Tensors: Views: they share the memory of `input`.
-
-    >>> torch.tensor_split(torch.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
     """
     shape = input._value.shape
     if not shape:
@@ -566,9 +526,6 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
     split_size: The size of the parts.
     -> tuple of Tensors: The parts, which share the memory of `tensor`, and count as tensors
         of their own.
-
-    >>> torch.unsafe_split(torch.arange(4), 2)
-    (tensor([0, 1]), tensor([2, 3]))
     """
     return _unlinked(split(tensor, split_size, dim))
 
@@ -580,9 +537,6 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> 
     split_sizes (sequence of ints): The sizes, which sum to that of the dimension.
     -> tuple of Tensors: The parts, which share the memory of `input`, and count as tensors
         of their own.
-
-    >>> torch.unsafe_split_with_sizes(torch.arange(4), (1, 3))
-    (tensor([0]), tensor([1, 2, 3]))
     """
     return _unlinked(split_with_sizes(input, split_sizes, dim))
 
@@ -593,8 +547,5 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
     -> tuple of Tensors: The parts, which share the memory of `input`, and count as tensors
         of their own.
-
-    >>> torch.unsafe_chunk(torch.arange(4), 2)
-    (tensor([0, 1]), tensor([2, 3]))
     """
     return _unlinked(chunk(input, chunks, dim))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.quiet import silence
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._rules.declare import general
 
@@ -204,14 +204,7 @@ def _pull(
     return slopes * np.expand_dims(g, 1)
 
 
-def _push(
-    dots: Tangent, out: Value, x: Value, chains: Chains, kept: Kept, safe: bool = False
-) -> Tangent:
-    moved = _pull(np.ones_like(untraced(out)), out, x, chains, kept, safe)
-    return np.sum(dots[0] * moved, axis=(0, 2))
-
-
-@general("CtcLossBackward0", _pull, _push, batch="loop")
+@general("CtcLossBackward0", _pull, batch="loop")
 def ctc(x: Value, chains: Chains, kept: Kept, safe: bool = False) -> Value:
     """The negative logarithms of the probabilities of the targets: (n), infinite if impossible.
 

@@ -13,42 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.forms import Linear
 from tapegrad._core.types import Params, Tree, Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import FLOAT32, is_brain
-from tapegrad.torch._rules.declare import general
+from tapegrad.torch._rules.declare import ruled
 
 
-def _narrow(x: Value) -> Value:
-    return x.astype(_dtypes.BRAIN.numpy)
-
-
-def _narrow_bar(g: Value, _out: Value, _x: Value) -> Value:
-    return narrowed(g)
-
-
-def _widen_dots(dots: Any, _out: Value, _x: Value) -> Value:
-    return widened(dots[0])
-
-
-def _widen_bar(g: Value, _out: Value, _x: Value) -> Value:
-    return widened(g)
-
-
-def _narrow_dots(dots: Any, _out: Value, _x: Value) -> Value:
-    return narrowed(dots[0])
-
-
-@general("ToCopyBackward0", vjp=_narrow_bar, jvp=_widen_dots, batch=lambda x: x.astype(FLOAT32))
+@ruled("ToCopyBackward0", Linear, [lambda g, _out, _x: narrowed(g)])
 def widened(x: Value) -> Value:
     """bfloat16 as float32, which holds each of these numbers."""
     return x.astype(FLOAT32)
 
 
-@general("ToCopyBackward0", vjp=_widen_bar, jvp=_narrow_dots, batch=_narrow)
+@ruled("ToCopyBackward0", Linear, [lambda g, _out, _x: widened(g)])
 def narrowed(x: Value) -> Value:
     """float32 rounded to the nearest bfloat16."""
-    return _narrow(x)
+    return x.astype(_dtypes.BRAIN.numpy)
 
 
 def converted(array: Value, given: np.dtype[Any]) -> Value:
@@ -161,11 +142,7 @@ def _summed(g: Value, shape: tuple[int, ...]) -> Value:
     return narrowed(np.sum(widened(g), tuple(axes)).reshape(shape)) if axes else g
 
 
-@general(
-    "ExpandBackward0",
-    vjp=lambda g, _out, x, shape: _summed(g, x.shape),
-    jvp=lambda dots, _out, _x, shape: np.broadcast_to(dots[0], shape),
-)
+@ruled("ExpandBackward0", Linear, [lambda g, _out, x, shape: _summed(g, x.shape)], batch="axis")
 def repeated(x: Value, shape: tuple[int, ...]) -> Value:
     """`np.broadcast_to`, whose cotangents are summed in float32."""
     return np.broadcast_to(x, shape)

@@ -26,7 +26,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Wanted
+from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import Traced, innermost, is_mapped, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import is_on_graph
@@ -133,14 +133,6 @@ class ClassLoss(General, Fused):
         counts = np.any(slopes, axis=1, keepdims=True)  # else an infinite g makes NaN there
         given = g if np.all(counts) else np.where(counts, g, 0)
         return [given * (slopes - _softmax(x) * np.sum(slopes, 1, keepdims=True)), *rest]
-
-    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
-        x, dot = args[0], dots[0]
-        slopes = self._slopes(args, params)
-        if params["logits"]:
-            dot = dot - np.sum(_softmax(x) * dot, 1, keepdims=True)
-        terms = np.where(slopes == 0, 0, dot) * slopes
-        return np.sum(terms, 1) if params["reduction"] == "none" else np.sum(terms)
 
     def _slopes(self, args: Values, params: Params) -> Value:
         x, target, weight = (*args, None)[:3]

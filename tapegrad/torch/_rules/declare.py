@@ -142,14 +142,14 @@ def elementwise(
 def general(
     label: str,
     vjp: Function,
-    jvp: Function,
+    jvp: Function | None = None,
     *,
     batch: str | Function = "axis",
     kernels: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Declared]:
-    """Declare a function of one array by `vjp(g, out, x, ...)` and `jvp(dots, out, x, ...)`.
+    """Declare a function of one array by `vjp(g, out, x, ...)`, and `jvp(dots, out, x, ...)`.
 
-    kernels: of calls that come again, as of `Fused`.
+    A jvp that is left out transposes the vjp. kernels: of calls that come again, as of `Fused`.
     """
 
     def decorate(function: Function) -> Declared:

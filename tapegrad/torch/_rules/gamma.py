@@ -12,13 +12,12 @@ Implicit reparameterization gradients, 2018).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tapegrad._core.quiet import silence
-from tapegrad._core.types import Cotangent, Function, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.torch._rules.declare import elementwise, general
 from tapegrad.torch._rules.special import lgamma, log_derivative_of_gamma, scipy_function
@@ -177,7 +176,7 @@ def _refused(*_args: Any, **_params: Any) -> NoReturn:
     )
 
 
-@general("StandardGammaGradBackward0", _refused, _refused, batch="align")
+@general("StandardGammaGradBackward0", _refused, batch="align")
 def _slope(a: Value, *, draws: Value) -> Any:
     return slope_of_draws(draws, a).astype(draws.dtype)
 
@@ -186,11 +185,7 @@ def _vjp(g: Cotangent, _out: Value, a: Value, *, draws: Value) -> Cotangent:
     return g * _slope(a, draws=draws)
 
 
-def _jvp(dots: Sequence[Tangent], _out: Value, a: Value, *, draws: Value) -> Tangent:
-    return dots[0] * _slope(a, draws=draws)
-
-
-@general("StandardGammaBackward0", _vjp, _jvp, batch="align")
+@general("StandardGammaBackward0", _vjp, batch="align")
 def drawn(a: Value, *, draws: Value) -> Any:
     """The draws, which came of the shapes a."""
     return draws.copy()

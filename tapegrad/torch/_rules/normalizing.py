@@ -1,4 +1,4 @@
-"""Normalization of arrays along axes: one rule, with its closed form in both directions.
+"""Normalization of arrays along axes: one rule, with the closed form of its cotangents.
 
 Knows arrays and rules. Must not know tensors, channels or running statistics.
 
@@ -7,7 +7,7 @@ bias`. For g' = g * weight and y = (x - m) * r the cotangent of x is
 
     r * (g' - mean(g') - y * mean(g' * y))
 
-and the tangent has the same form. Without centring m = 0, and the first mean is missing.
+Without centring m = 0, and the first mean is missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Params, Tangent, Value, Values, Wanted
+from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.blockwise import scaled_sums, sums_of_products_over, sums_over
@@ -187,37 +187,6 @@ class Normalization(General, Fused):
 
         return generated_kernels(self, specs, out, wanted, {**params, "kept": kept}, moments_of)
 
-    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
-        x, axes = args[0], params["axes"]
-        if "aligned" in params:
-            rest = dict(params)
-            shape = rest.pop("aligned")
-            affine = [_reshaped(part, shape) for part in args[1:]]
-            parts = [dots[0], *(_reshaped(dot, shape) for dot in dots[1:])]
-            return self.push(parts, out, (x, *affine), rest)
-        if "split" in params:
-            rest = {**params, "kept": Kept()}
-            split = rest.pop("split")
-            parts = list(dots)
-            parts[0] = None if dots[0] is None else np.reshape(dots[0], split)
-            whole = (np.reshape(x, split), *args[1:])
-            return np.reshape(self.push(parts, None, whole, rest), x.shape)
-        found, deviation = _of_call(x, params)
-        y = deviation * found.scale
-        result: Tangent = None
-        if dots[0] is not None:
-            x_dot = dots[0]
-            total = None if found.mean is None else sums_over(x_dot, axes)
-            along = sums_of_products_over(x_dot, y, axes)
-            result = _projected(x_dot, deviation, total, along, _count(x, axes), found)
-            if len(args) > 1:
-                result = result * args[1]
-        if len(args) > 1 and dots[1] is not None:
-            result = y * dots[1] if result is None else result + y * dots[1]
-        if len(args) > 2 and dots[2] is not None:
-            result = x * 0 + dots[2] if result is None else result + dots[2]
-        return result
-
 
 def moments_kept(kept: Any) -> tuple[Value, Value] | None:
     """Mean and variance from what a call of arrays keeps; None if it does not tell."""
@@ -264,16 +233,6 @@ def _of_call(x: Value, params: Params) -> tuple[Statistics, Value]:
             x, params["axes"], params["eps"], params.get("centred", True)
         )
     return found, deviation
-
-
-def _projected(
-    g: Value, deviation: Value, total: Value, along: Value, count: float, found: Statistics
-) -> Value:
-    """`scale * (g - total / count - y * along / count)`; y: deviation * scale."""
-    rest = g - deviation * (along * found.scale / count)
-    if total is not None:
-        rest = rest - total / count
-    return rest * found.scale
 
 
 def _of_examples(x: Value, *affine: Value, **params: Any) -> Value:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tapegrad._core.forms import General
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._rules.declare import general, ruled
 
@@ -154,13 +154,7 @@ def _pull(g: Cotangent, out: Value, x: Value, p: float) -> Cotangent:
     return np.sum(slopes * np.expand_dims(weights, -1), axis=1)
 
 
-def _push(dots: Tangent, out: Value, x: Value, p: float) -> Tangent:
-    rows, columns = np.triu_indices(x.shape[0], 1)
-    slopes = _slopes(x[rows] - x[columns], np.expand_dims(out, -1), p)
-    return np.sum(slopes * (dots[0][rows] - dots[0][columns]), axis=-1)
-
-
-@general("PdistBackward0", _pull, _push, batch="loop")
+@general("PdistBackward0", _pull, batch="loop")
 def distances_of_pairs(x: Value, p: float) -> Value:
     """The p-norms of `x[i] - x[j]` for i < j: (n, d) to (n * (n - 1) / 2)."""
     if len(x) <= FEW:

@@ -22,7 +22,7 @@ import numpy as np
 from tapegrad._core.fit import is_finite
 from tapegrad._core.forms import General, Multilinear
 from tapegrad._core.quiet import silence
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
+from tapegrad._core.types import Cotangent, Function, Params, Value, Values, Wanted
 from tapegrad._core.values import untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared, ruled
@@ -150,7 +150,6 @@ def _polynomials(mode: str, order: int, dtype: Any) -> list[Any]:
     "GridSampler2DBackwardBackward0",
     General,
     vjp=lambda g, out, *where, **way: _pull_weights(g, out, *where, **way),
-    jvp=lambda dots, out, *where, **way: _push_weights(dots, out, *where, **way),
     arrays=3,
     name="grid_weights",
 )
@@ -188,15 +187,6 @@ def _pull_weights(
         np.sum(g * weights, axis=-2) * factor for weights, factor in _slopes(where, mode, orders)
     ]
     return np.stack(sums, -1), None, None
-
-
-def _push_weights(
-    dots: Tangent, _out: Value, *where: Value, mode: str, orders: tuple[int, ...]
-) -> Tangent:
-    total: Any = 0
-    for axis, (weights, factor) in enumerate(_slopes(where, mode, orders)):
-        total = total + weights * np.expand_dims(dots[0][..., axis] * factor, -2)
-    return total
 
 
 # --- Places -------------------------------------------------------------------------------------
@@ -312,22 +302,6 @@ class Samples(General):
             flat_bar = _pull_weights(bar, None, *where, mode=mode, orders=orders)[0]
             grid_bar = np.reshape(flat_bar[..., ::-1], grid.shape)
         return x_bar, grid_bar
-
-    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
-        x, grid = args
-        mode = params["mode"]
-        rows, flat = _as_rows(x, grid)
-        found, weights = _of_call(x, grid, flat, params)
-        total: Any = 0
-        if dots[0] is not None:
-            total = picked(found.places, weights, np.reshape(dots[0], rows.shape))
-        if dots[1] is not None:
-            flat_dot = np.reshape(dots[1][..., ::-1], flat.shape)
-            orders = (0,) * flat.shape[-1]
-            where = flat, found.part, found.slope
-            dot = _push_weights([flat_dot], None, *where, mode=mode, orders=orders)
-            total = total + picked(found.places, dot, rows)
-        return np.reshape(total, out.shape)
 
 
 def _as_rows(x: Value, grid: Value) -> tuple[Value, Value]:

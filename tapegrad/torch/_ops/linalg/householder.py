@@ -28,7 +28,7 @@ def _adjoint(x: Value) -> Value:
     return np.conjugate(flipped) if x.dtype.kind == "c" else flipped
 
 
-@general("GeqrfBackward0", vjp=_refused("geqrf"), jvp=_refused("geqrf"))
+@general("GeqrfBackward0", vjp=_refused("geqrf"))
 def _raw_factors(x: Value) -> Any:
     raw, tau = np.linalg.qr(x, mode="raw")
     return np.ascontiguousarray(np.swapaxes(raw, -1, -2)), tau

@@ -53,7 +53,7 @@ def _counted(word: str, columns: Value, edges: list[Value], weight: Value, densi
     return found.astype(x.dtype)
 
 
-@general("NotImplemented", vjp=_refused("histogram"), jvp=_refused("histogram"))
+@general("NotImplemented", vjp=_refused("histogram"))
 def _histogram(x: Value, bins: Any, bounds: Any, weight: Value, density: bool) -> Any:
     flat = x.reshape(-1)
     if flat.dtype.kind != "f":

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.types import Value
 from tapegrad._core.values import is_ndarray, untraced
-from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
+from tapegrad.rules.reduction import extremum_vjp
 from tapegrad.torch._dims import along_one, wrapped
 from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import require_kind
@@ -41,13 +41,7 @@ def _middle(values: Value, skip_nan: bool) -> Value:
 
 
 def _of_everything(label: str, skip_nan: bool) -> Declared:
-    def vjp(g: Cotangent, out: Value, x: Value) -> Cotangent:
-        return extremum_vjp(g, out, x)
-
-    def jvp(dots: Tangent, out: Value, x: Value) -> Tangent:
-        return extremum_jvp(dots, out, x)
-
-    @general(label, vjp, jvp, batch="loop")
+    @general(label, lambda g, out, x: extremum_vjp(g, out, x), batch="loop")
     def median_of_all(x: Value) -> Value:
         flat = np.reshape(x, -1)
         return flat[_middle(flat, skip_nan)] if flat.size else flat.dtype.type(np.nan)

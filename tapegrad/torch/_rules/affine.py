@@ -91,10 +91,6 @@ def _affine(bias: Value, x: Value, weight: Value) -> Value:
     return out + bias
 
 
-def _affine_examples(bias: Value, x: Value, weight: Value) -> Value:
-    return np.matmul(x, flipped(weight)) + np.expand_dims(bias, 1)
-
-
 def _push_affine(dots: Tangent, _out: Value, _bias: Value, x: Value, weight: Value) -> Tangent:
     bias_dot, x_dot, weight_dot = dots
     total: Tangent = 0 if bias_dot is None else bias_dot
@@ -130,6 +126,6 @@ AFFINE = _Affine(
     ],
     jvp=_push_affine,
     name="linear",
-    batch=_affine_examples,
+    batch=lambda bias, x, weight: np.matmul(x, flipped(weight)) + np.expand_dims(bias, 1),
 )
 name_nodes(AFFINE, "AddmmBackward0")

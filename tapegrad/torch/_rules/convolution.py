@@ -135,14 +135,6 @@ def _of_examples(
     return out + np.reshape(bias, (bias.shape[0], 1, bias.shape[1], *spatial))
 
 
-def _convolve_examples(x: Value, weight: Value, bias: Value = None, **way: Any) -> Value:
-    return _of_examples(convolve, x, weight, bias, **way)
-
-
-def _spread_examples(g: Value, weight: Value, bias: Value = None, **way: Any) -> Value:
-    return _of_examples(spread, g, weight, bias, **way)
-
-
 def _gather_examples(x: Value, g: Value, kernel: Kernel, widths: Sizes) -> Value:
     count = x.shape[0]
     grouped = kernel._replace(groups=kernel.groups * count)
@@ -162,7 +154,7 @@ convolve.rule = _Biased(
         lambda g, x, weight, kernel: spread(g, weight, None, kernel=kernel, sizes=x.shape[2:]),
         lambda g, x, weight, kernel: gather(x, g, kernel=kernel, widths=weight.shape[2:]),
     ],
-    _convolve_examples,
+    lambda x, weight, bias=None, **way: _of_examples(convolve, x, weight, bias, **way),
 )
 spread.rule = _Biased(
     spread,
@@ -170,7 +162,7 @@ spread.rule = _Biased(
         lambda x, _g, weight, kernel, sizes: convolve(x, weight, None, kernel=kernel),
         lambda x, g, weight, kernel, sizes: gather(x, g, kernel=kernel, widths=weight.shape[2:]),
     ],
-    _spread_examples,
+    lambda g, weight, bias=None, **way: _of_examples(spread, g, weight, bias, **way),
 )
 gather.rule = Multilinear(
     gather,

@@ -82,14 +82,10 @@ def _floats(input: Value, other: Value) -> list[Value]:
     ]
 
 
-def _xlog1py(input: Value, other: Value) -> Value:
-    return tails.xlog1py(*_floats(input, other))
-
-
 _special(
     _numbered("SpecialXlog1Py"),
     "xlog1py",
-    _xlog1py,
+    lambda input, other: tails.xlog1py(*_floats(input, other)),
     "`x log(1 + y)`, and 0 where x is 0.",
     "1.6479",
 )
@@ -99,23 +95,15 @@ def _zeta_refuses(_out: Value, _x: Value, _q: Value) -> Value:
     raise NotImplementedError("the derivative for 'zeta' is not implemented.")
 
 
-def _zeta_by_q(_out: Value, x: Value, q: Value) -> Value:
-    return -x * _zeta(x + 1, q)
-
-
-@elementwise("SpecialZetaBackward0", _zeta_refuses, _zeta_by_q)
+@elementwise("SpecialZetaBackward0", _zeta_refuses, lambda _out, x, q: -x * _zeta(x + 1, q))
 def _zeta(x: Value, q: Value) -> Value:
     return tails.needs_scipy("zeta", "zeta", x, q)
-
-
-def _zeta_of(input: Value, other: Value) -> Value:
-    return _zeta(*_floats(input, other))
 
 
 _special(
     _numbered("SpecialZeta"),
     "zeta",
-    _zeta_of,
+    lambda input, other: _zeta(*_floats(input, other)),
     "The Hurwitz zeta function: the sum of (k + q) ** -x over k >= 0.",
     "1.6124",
 )
@@ -188,15 +176,11 @@ def _airy_of(input: Value) -> Value:
     return _airy(floating(untraced(input)))
 
 
-def _spherical_of(input: Value) -> Value:
-    return _spherical(floating(untraced(input)))
-
-
 _special("NotDifferentiable", "airy_ai", _airy_of, "The Airy function Ai.", "0.2912")
 _special(
     "NotDifferentiable",
     "spherical_bessel_j0",
-    _spherical_of,
+    lambda input: _spherical(floating(untraced(input))),
     "`sin(x) / x`, and 1 at 0.",
     "0.9896",
 )

@@ -43,10 +43,6 @@ def _label_of_stft(input: Any, *_: Any) -> str:
     return "TransposeBackward1" if input.ndim == 2 else "SqueezeBackward4"
 
 
-def _label_of_istft(input: Any, *_: Any) -> str:
-    return "DivBackward0" if input.ndim == 3 else "SqueezeBackward1"
-
-
 @private(_label_of_stft, name="stft")
 def _stft(
     input: Value, n_fft: int, hop: int, width: int, window: Any, normalized: bool, onesided: bool
@@ -161,7 +157,7 @@ def _pad_ends(input: Value, count: int, mode: Any) -> Value:
     return np.pad(input, [(0, 0)] * (input.ndim - 1) + [(count, count)], mode=mode)
 
 
-@private(_label_of_istft, name="istft")
+@private(lambda input, *_: "DivBackward0" if input.ndim == 3 else "SqueezeBackward1", name="istft")
 def _istft(
     input: Value,
     n_fft: int,

@@ -283,16 +283,12 @@ def _length_kernels(
     if axis is not None or keepdims or not specs[0].ndim:
         params = {"axis": axis, "keepdims": keepdims}
         return generated_kernels(_euclidean.rule, specs, out, wanted, params)
-    return Kernels(_length, _pull_length)
+    return Kernels(_length, lambda g, out, x: (np.zeros_like(x) if out == 0 else x * (g / out),))
 
 
 def _length(x: Value) -> Value:
     row = x.ravel("K")
     return np.sqrt(row.dot(row))
-
-
-def _pull_length(g: Cotangent, out: Value, x: Value) -> Any:
-    return (np.zeros_like(x) if out == 0 else x * (g / out),)
 
 
 @general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, kernels=_length_kernels)

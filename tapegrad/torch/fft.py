@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dims import wrapped
+from tapegrad.torch._docstrings.sections import completed
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import deliver, private
 from tapegrad.torch._tensor.meta import MetaArray
@@ -201,7 +202,9 @@ def _along(
 ) -> Callable[..., Any]:
     """A transform along several axes; with `two` the last two by default, else all."""
 
-    def over(input: Value, s: Sizes, dim: Sizes, norm: str | None) -> Value:
+    def transform(
+        input: Value, s: Sizes = None, dim: Sizes = None, norm: str | None = None
+    ) -> Value:
         x = of(input)
         sizes, axes = _axes(x, s, dim)
         if half and not axes:
@@ -215,19 +218,7 @@ def _along(
         return compute(x, sizes, axes, norm)
 
     if two:
-
-        def transform(
-            input: Value, s: Sizes = None, dim: Sizes = _TWO, norm: str | None = None
-        ) -> Value:
-            return over(input, s, dim, norm)
-
-    else:
-
-        def transform(
-            input: Value, s: Sizes = None, dim: Sizes = None, norm: str | None = None
-        ) -> Value:
-            return over(input, s, dim, norm)
-
+        transform.__defaults__ = None, _TWO, None
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = doc
     return private(label, name=f"fft_{name}")(transform)
@@ -317,90 +308,73 @@ def _counts(n: int) -> Value:
     return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
 
 
+_FREQUENCIES = """\
+The frequencies {about}.
+
+n: The number of points.
+d: Their distance.
+out: Where the result is written.
+dtype: The dtype; the default one unless given.
+-> Tensor: The frequencies, {order}.
+RuntimeError: For a negative number of points.
+
+>>> torch.fft.{name}(4)
+{result}
+"""
+
+
 def _frequencies(
-    word: str,
-    n: int,
-    d: float,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    requires_grad: bool,
-    out: Any,
-) -> Tensor:
-    meta = _dtypes.require_cpu(device)
-    _dtypes.require_strided(word, layout)
-    dtype = _dtypes.get_default_dtype() if dtype is None else dtype
-    if dtype.numpy.kind not in "fcV":
-        raise RuntimeError(f"{word} requires a floating point or complex dtype")
-    if not isinstance(n, (int, np.integer)):
-        kind = type(n).__name__
-        raise TypeError(f"fft_{word}(): argument 'n' (position 1) must be int, not {kind}")
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        counts = np.arange(n // 2 + 1) if word == "rfftfreq" else _counts(n)
-        found = (counts * (np.float64(1) / (n * d))).astype(dtype.numpy)
-    made = of_value(found if not meta else MetaArray(found.shape, found.dtype))
-    if out is None:
-        return made.requires_grad_(requires_grad)
-    delivered: Tensor = deliver(out, made)
-    return delivered.requires_grad_() if requires_grad else delivered
+    name: str, counts: Callable[[int], Value], about: str, order: str, result: str
+) -> Any:
+    """`fftfreq` or `rfftfreq`. counts: of n points. about, order, result: for its docstring."""
+
+    def call(
+        n: int,
+        d: float = 1.0,
+        *,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        meta = _dtypes.require_cpu(device)
+        _dtypes.require_strided(name, layout)
+        dtype = _dtypes.get_default_dtype() if dtype is None else dtype
+        if dtype.numpy.kind not in "fcV":
+            raise RuntimeError(f"{name} requires a floating point or complex dtype")
+        if not isinstance(n, (int, np.integer)):
+            raise mistyped(f"fft_{name}", "n", 1, "int", n)
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (counts(n) * (np.float64(1) / (n * d))).astype(dtype.numpy)
+        made = of_value(found if not meta else MetaArray(found.shape, found.dtype))
+        if out is None:
+            return made.requires_grad_(requires_grad)
+        delivered: Tensor = deliver(out, made)
+        return delivered.requires_grad_() if requires_grad else delivered
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = _FREQUENCIES.format(about=about, order=order, name=name, result=result)
+    call.__doc__ = completed(call)
+    return call
 
 
-def fftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """The frequencies (n,) of `fft` of n points at distance d, in cycles per unit of d.
-
-    n: The number of points.
-    d: Their distance.
-    out: Where the result is written.
-    dtype (dtype): The dtype; the default one unless given.
-    layout (layout): None or `torch.strided`: no other layout is known.
-    device (device or str): The CPU ("cpu"): no other device is known.
-    requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
-    -> Tensor: The frequencies, first those from 0 on, then the negative ones.
-    RuntimeError: For a negative number of points.
-
-    >>> torch.fft.fftfreq(4)
-    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
-    """
-    return _frequencies("fftfreq", n, d, dtype, layout, device, requires_grad, out)
-
-
-def rfftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """The frequencies (n // 2 + 1,) of `rfft` of n points at distance d.
-
-    n: The number of points.
-    d: Their distance.
-    out: Where the result is written.
-    dtype (dtype): The dtype; the default one unless given.
-    layout (layout): None or `torch.strided`: no other layout is known.
-    device (device or str): The CPU ("cpu"): no other device is known.
-    requires_grad: Whether the result is a leaf whose `grad` a backward pass fills.
-    -> Tensor: The frequencies, from 0 on.
-    RuntimeError: For a negative number of points.
-
-    >>> torch.fft.rfftfreq(4)
-    tensor([0.0000, 0.2500, 0.5000])
-    """
-    return _frequencies("rfftfreq", n, d, dtype, layout, device, requires_grad, out)
+fftfreq = _frequencies(
+    "fftfreq",
+    _counts,
+    "(n,) of `fft` of n points at distance d, in cycles per unit of d",
+    "first those from 0 on, then the negative ones",
+    "tensor([ 0.0000,  0.2500, -0.5000, -0.2500])",
+)
+rfftfreq = _frequencies(
+    "rfftfreq",
+    lambda n: np.arange(n // 2 + 1),
+    "(n // 2 + 1,) of `rfft` of n points at distance d",
+    "from 0 on",
+    "tensor([0.0000, 0.2500, 0.5000])",
+)
 
 
 @private("RollBackward0", name="fft_fftshift")

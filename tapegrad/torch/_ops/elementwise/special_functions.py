@@ -82,13 +82,11 @@ def _floats(input: Value, other: Value) -> list[Value]:
     ]
 
 
-_special(
-    _numbered("SpecialXlog1Py"),
-    "xlog1py",
-    lambda input, other: tails.xlog1py(*_floats(input, other)),
-    "`x log(1 + y)`, and 0 where x is 0.",
-    "1.6479",
-)
+def _declare_pair(function: Declared, label: str, doc: str, value: str) -> None:
+    def compute(input: Value, other: Value) -> Value:
+        return function(*_floats(input, other))
+
+    _special(_numbered(f"Special{label}"), function.__name__, compute, doc, value)
 
 
 def _zeta_refuses(_out: Value, _x: Value, _q: Value) -> Value:
@@ -100,13 +98,9 @@ def _zeta(x: Value, q: Value) -> Value:
     return tails.needs_scipy("zeta", "zeta", x, q)
 
 
-_special(
-    _numbered("SpecialZeta"),
-    "zeta",
-    lambda input, other: _zeta(*_floats(input, other)),
-    "The Hurwitz zeta function: the sum of (k + q) ** -x over k >= 0.",
-    "1.6124",
-)
+_ZETA = "The Hurwitz zeta function: the sum of (k + q) ** -x over k >= 0."
+_declare_pair(tails.xlog1py, "Xlog1Py", "`x log(1 + y)`, and 0 where x is 0.", "1.6479")
+_declare_pair(_zeta, "Zeta", _ZETA, "1.6124")
 
 
 @operation("MvlgammaBackward0", inplace=True)
@@ -129,17 +123,29 @@ FUNCTIONS["multigammaln"] = mvlgamma
 # --- Functions that PyTorch does not differentiate ----------------------------------------------
 
 
-def _fixed(word: str, name: str, doc: str, value: str) -> None:
-    """A function of one variable by SciPy's, whose result is a constant."""
-
-    @elementwise("NotDifferentiable", 0)
-    def evaluate(x: Value) -> Value:
-        return tails.needs_scipy(word, name, x)
+def _fixed(word: str, function: Callable[[Value], Value], doc: str, value: str) -> None:
+    """A function of one variable whose result is a constant."""
+    evaluate = elementwise("NotDifferentiable", 0)(function)
 
     def compute(input: Value) -> Value:
         return evaluate(floating(untraced(input)))
 
     _special("NotDifferentiable", word, compute, doc, value)
+
+
+def _of_scipy(word: str, name: str) -> Callable[[Value], Value]:
+    return lambda x: tails.needs_scipy(word, name, x)
+
+
+def _airy(x: Value) -> Value:
+    function = special.scipy_function("airy")
+    if function is None:
+        return tails.needs_scipy("airy_ai", "airy", x)
+    return np.asarray(function(x)[0]).astype(x.dtype)
+
+
+def _spherical(x: Value) -> Value:
+    return np.where(np.isinf(x), np.zeros_like(x), np.sinc(x / math.pi)).astype(x.dtype)
 
 
 _KINDS = "The {} function of the {} kind, of order {}."
@@ -156,34 +162,10 @@ for _word, _name, _doc, _value in (
     ("scaled_modified_bessel_k0", "k0e", "`exp(x) modified_bessel_k0(x)`.", "1.9793"),
     ("scaled_modified_bessel_k1", "k1e", "`exp(x) modified_bessel_k1(x)`.", "4.8113"),
 ):
-    _fixed(_word, _name, _doc, _value)
+    _fixed(_word, _of_scipy(_word, _name), _doc, _value)
+_fixed("airy_ai", _airy, "The Airy function Ai.", "0.2912")
+_fixed("spherical_bessel_j0", _spherical, "`sin(x) / x`, and 1 at 0.", "0.9896")
 
-
-@elementwise("NotDifferentiable", 0)
-def _airy(x: Value) -> Value:
-    function = special.scipy_function("airy")
-    if function is None:
-        return tails.needs_scipy("airy_ai", "airy", x)
-    return np.asarray(function(x)[0]).astype(x.dtype)
-
-
-@elementwise("NotDifferentiable", 0)
-def _spherical(x: Value) -> Value:
-    return np.where(np.isinf(x), np.zeros_like(x), np.sinc(x / math.pi)).astype(x.dtype)
-
-
-def _airy_of(input: Value) -> Value:
-    return _airy(floating(untraced(input)))
-
-
-_special("NotDifferentiable", "airy_ai", _airy_of, "The Airy function Ai.", "0.2912")
-_special(
-    "NotDifferentiable",
-    "spherical_bessel_j0",
-    lambda input: _spherical(floating(untraced(input))),
-    "`sin(x) / x`, and 1 at 0.",
-    "0.9896",
-)
 
 # --- Polynomials --------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Dimensions: `dim` arguments, which may be negative, and shapes that broadcast.
+"""Arguments: `dim`, which may be negative, shapes that broadcast, and those of a wrong type.
 
 Knows PyTorch's errors. Must not know tensors.
 """
@@ -10,6 +10,13 @@ from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 from tapegrad._core.types import Value
+
+
+def mistyped(call: str, name: str, place: int, wanted: str, given: Any) -> TypeError:
+    """The error for an argument of another type. place: its number, or 0 where it is not told."""
+    where = f" (position {place})" if place else ""
+    kind = type(given).__name__
+    return TypeError(f"{call}(): argument '{name}'{where} must be {wanted}, not {kind}")
 
 
 def wrapped(dim: SupportsIndex, ndim: int) -> int:

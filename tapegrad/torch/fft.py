@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
-from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dims import mistyped, wrapped
 from tapegrad.torch._docstrings.sections import completed
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import deliver, private

@@ -18,6 +18,7 @@ _ONE = (
     "neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 ).split()
 _TWO = "add clamp_max clamp_min div maximum minimum mul pow sub lerp addcdiv addcmul".split()
+_ALONE = "clone max mm".split()  # without a form in place
 _METHODS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
@@ -78,6 +79,8 @@ def _declare(word: str) -> None:
         return self
 
     _name(call, f"_foreach_{word}", f"`{word}` of each tensor of a list.")
+    if word in _ALONE:
+        return
     _name(write, f"_foreach_{word}_", f"`{word}_` of each tensor of a list.")
 
 
@@ -87,15 +90,8 @@ def _name(call: Callable[..., Any], name: str, doc: str) -> None:
     register(name, method=False)(call)
 
 
-for _word in (*_ONE, *_TWO):
+for _word in (*_ONE, *_TWO, *_ALONE):
     _declare(_word)
-
-
-@register(method=False)
-def _foreach_clone(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """A copy of each tensor of a list."""
-    _require(self)
-    return tuple(tensor.clone() for tensor in self)
 
 
 @register(method=False)
@@ -130,17 +126,3 @@ def _foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> 
     """The sum of powers of the absolute values of each tensor of a list."""
     _require(self)
     return tuple((tensor.abs() ** ord).sum(dtype=dtype) for tensor in self)
-
-
-@register(method=False)
-def _foreach_max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The greatest element of each tensor of a list."""
-    _require(self)
-    return tuple(tensor.max() for tensor in self)
-
-
-@register(method=False)
-def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The products of matrices in the same places of two lists."""
-    _require(self)
-    return tuple(a.mm(b) for a, b in zip(self, _spread(len(self), mat2), strict=True))

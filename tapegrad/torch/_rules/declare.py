@@ -162,6 +162,15 @@ def general(
     return decorate
 
 
+def refused(text: str, error: type[Exception] = NotImplementedError) -> Function:
+    """A derivative that there is not: an error with this text."""
+
+    def refuse(*_args: Any, **_params: Any) -> Any:
+        raise error(text)
+
+    return refuse
+
+
 def ruled(
     label: str, form: Callable[..., Rule], *derivatives: Any, **words: Any
 ) -> Callable[[Function], Declared]:

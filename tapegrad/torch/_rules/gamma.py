@@ -12,14 +12,14 @@ Implicit reparameterization gradients, 2018).
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.torch._rules.declare import elementwise, general
+from tapegrad.torch._rules.declare import elementwise, general, refused
 from tapegrad.torch._rules.special import lgamma, log_derivative_of_gamma, scipy_function
 
 LIMIT = 100_000  # terms; about the root of the larger argument is enough
@@ -169,14 +169,13 @@ def _by_integral(x: Value, a: Value) -> Value:
     return x * np.sum(np.where(np.isfinite(terms), terms, 0), axis=-1) / steepness
 
 
-def _refused(*_args: Any, **_params: Any) -> NoReturn:
-    raise NotDifferentiableError(
-        "torch._standard_gamma: the derivative of a draw by its concentration is not "
-        "differentiable again. Detach the concentration for second derivatives."
-    )
+_ONCE = (
+    "torch._standard_gamma: the derivative of a draw by its concentration is not differentiable "
+    "again. Detach the concentration for second derivatives."
+)
 
 
-@general("StandardGammaGradBackward0", _refused, batch="align")
+@general("StandardGammaGradBackward0", refused(_ONCE, NotDifferentiableError), batch="align")
 def _slope(a: Value, *, draws: Value) -> Any:
     return slope_of_draws(draws, a).astype(draws.dtype)
 

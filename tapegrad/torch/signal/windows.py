@@ -13,7 +13,8 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
-from tapegrad.torch._ops.create.creation import finish, numpy_dtype
+from tapegrad.torch._ops.create.creation import finish
+from tapegrad.torch._ops.create.data import numpy_dtype
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Device, DType
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch import _dtypes
+from tapegrad.torch._dims import mistyped
 from tapegrad.torch._docstrings.sections import told
-from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._formats import arranged
-from tapegrad.torch._ops.create.data import array_of_data, leaf_of, number_of
+from tapegrad.torch._ops.create.data import array_of_data, leaf_of, number_of, numpy_dtype
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import deliver, register
 from tapegrad.torch._tensor.meta import META, MetaArray, NoDataError, is_meta
@@ -32,27 +32,12 @@ def shape_of(call: str, sizes: tuple[Sizes, ...]) -> tuple[int, ...]:
     made = []
     for position, side in enumerate(sizes, 1):
         if isinstance(side, bool) or not hasattr(side, "__index__"):
-            raise TypeError(
-                f"{call}(): argument 'size' (position {position}) must be tuple of ints, not "
-                f"{type(side).__name__}"
-            )
+            raise mistyped(call, "size", position, "tuple of ints", side)
         made.append(side.__index__())
     if any(side < 0 for side in made):
         negative = next(side for side in made if side < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {made}")
     return tuple(made)
-
-
-def numpy_dtype(call: str, dtype: DType) -> np.dtype[Any] | None:
-    """NumPy's dtype for what came as `dtype=`; None stays None."""
-    if dtype is None:
-        return None
-    try:
-        return as_numpy(dtype)
-    except TypeError:
-        raise TypeError(
-            f"{call}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
-        ) from None
 
 
 def finish(
@@ -165,10 +150,7 @@ def _fill_number(call: str, fill_value: TensorLike) -> Value:
     if not isinstance(fill_value, Tensor):
         return number_of(fill_value) if issubclass(type(fill_value), np.generic) else fill_value
     if fill_value.requires_grad or fill_value.dim():
-        raise TypeError(
-            f"{call}(): argument 'fill_value' (position 2) must be Number, not "
-            f"{type(fill_value).__name__}"
-        )
+        raise mistyped(call, "fill_value", 2, "Number", fill_value)
     return fill_value._value
 
 
@@ -192,10 +174,7 @@ def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) ->
     dtype: The dtype; that of the number unless given.
     """
     if not _dtypes.is_sizes(size):
-        raise TypeError(
-            "full(): argument 'size' (position 1) must be tuple of ints, not "
-            f"{type(size).__name__}"
-        )
+        raise mistyped("full", "size", 1, "tuple of ints", size)
     number = _fill_number("full", fill_value)
     given = np.dtype(_fill_dtype(number, dtype))
     return _filled(shape_of("full", (size,)), number, given)
@@ -229,9 +208,7 @@ def eye(n: int, m: int | None = None, *, dtype: np.dtype[Any] | None) -> Value:
 def template(call: str, input: TensorLike) -> Value:
     """The array whose shape and dtype a `..._like` function takes."""
     if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{call}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+        raise mistyped(call, "input", 1, "Tensor", input)
     return input._value
 
 

@@ -16,6 +16,7 @@ from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import in_trace
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
+from tapegrad.torch._dims import mistyped
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.meta import MetaArray
@@ -47,7 +48,7 @@ def tensor(
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
     """
-    given = None if dtype is None else _given_dtype(dtype)
+    given = numpy_dtype("tensor", dtype)
     value = array_of_data(data, given, "torch.tensor")
     if _dtypes.require_cpu(device):
         value = MetaArray(value.shape, value.dtype)
@@ -62,9 +63,7 @@ def leaf_of(value: Value, requires_grad: Any, word: str) -> Tensor:
     if requires_grad is False or requires_grad is None:
         return of_value(value)
     if not isinstance(requires_grad, (bool, np.bool_)):
-        raise TypeError(
-            f"{word}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
-        )
+        raise mistyped(word, "requires_grad", 0, "bool", requires_grad)
     if requires_grad and value.dtype.kind not in "fcV":
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients"
@@ -73,13 +72,14 @@ def leaf_of(value: Value, requires_grad: Any, word: str) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-def _given_dtype(dtype: DType) -> np.dtype[Any]:
+def numpy_dtype(call: str, dtype: DType) -> np.dtype[Any] | None:
+    """NumPy's dtype for what came as `dtype=`; None stays None."""
+    if dtype is None:
+        return None
     try:
         return as_numpy(dtype)
     except TypeError:
-        raise TypeError(
-            f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
-        ) from None
+        raise mistyped(call, "dtype", 0, "torch.dtype", dtype) from None
 
 
 def array_of_data(data: Tree, given: np.dtype[Any] | None, call: str) -> Value:
@@ -323,7 +323,7 @@ def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
         return data.to(dtype=dtype, device=device)
     if meta:
         return tensor(data, dtype=dtype, device=device)
-    given = None if dtype is None else _given_dtype(dtype)
+    given = numpy_dtype("tensor", dtype)
     if isinstance(data, np.ndarray):
         check_array(data)
         array = _viewed(data)

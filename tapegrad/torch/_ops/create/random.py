@@ -13,6 +13,7 @@ from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import Traced, any_true, is_mapped
 from tapegrad.torch import _dtypes
+from tapegrad.torch._dims import mistyped
 from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import require_kind, word_of
 from tapegrad.torch._formats import arranged_like
@@ -91,10 +92,7 @@ def randint(
     low, high, rest = bounds_of("randint", args, low, high, 1 if size is None else 0)
     size = rest[0] if rest else size
     if not _dtypes.is_sizes(size):
-        raise TypeError(
-            "randint(): argument 'size' (position 2) must be tuple of ints, not "
-            f"{type(size).__name__}"
-        )
+        raise mistyped("randint", "size", 2, "tuple of ints", size)
     shape = shape_of("randint", (size,))
     return draw_whole(low, high, shape, np.dtype(dtype or np.int64), generator)
 

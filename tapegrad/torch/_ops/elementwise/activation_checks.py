@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced
+from tapegrad.torch._dims import mistyped
 from tapegrad.torch._dtypes import require_kind, word_of
 
 # The kernel of each, and the kinds of dtypes that it takes.
@@ -89,10 +90,7 @@ def refusing(compute: Callable[..., Value]) -> Callable[..., Value]:
         if args or kwargs:
             for name, value in (*zip(ordered[1:], args, strict=False), *kwargs.items()):
                 if name in places and not _is_number(value):
-                    raise TypeError(
-                        f"{word}(): argument '{name}' (position {places[name]}) must be Number, "
-                        f"not {type(value).__name__}"
-                    )
+                    raise mistyped(word, name, places[name], "Number", value)
         return compute(input, *args, **kwargs)
 
     return checked

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
+from tapegrad.torch._dims import mistyped
 from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import REAL, require_kind, word_of
 from tapegrad.torch._ops.call_plans import laid_out
@@ -257,10 +258,7 @@ def _invert(self: Tensor) -> Tensor:
 def _chosen(condition: Value, x: Value, y: Value) -> Value:
     condition = untraced(condition)
     if not hasattr(condition, "dtype"):
-        raise TypeError(
-            "where(): argument 'condition' (position 1) must be Tensor, not "
-            f"{type(condition).__name__}"
-        )
+        raise mistyped("where", "condition", 1, "Tensor", condition)
     if condition.dtype.kind != "b" and condition.dtype != np.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "

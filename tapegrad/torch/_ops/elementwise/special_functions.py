@@ -19,7 +19,7 @@ from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
 from tapegrad.torch._rules import distribution_tails as tails
 from tapegrad.torch._rules import special
-from tapegrad.torch._rules.declare import Declared, elementwise
+from tapegrad.torch._rules.declare import Declared, elementwise, refused
 from tapegrad.torch._tensor.tensor import Tensor
 
 # The functions by their names in `torch.special`.
@@ -89,11 +89,11 @@ def _declare_pair(function: Declared, label: str, doc: str, value: str) -> None:
     _special(_numbered(f"Special{label}"), function.__name__, compute, doc, value)
 
 
-def _zeta_refuses(_out: Value, _x: Value, _q: Value) -> Value:
-    raise NotImplementedError("the derivative for 'zeta' is not implemented.")
-
-
-@elementwise("SpecialZetaBackward0", _zeta_refuses, lambda _out, x, q: -x * _zeta(x + 1, q))
+@elementwise(
+    "SpecialZetaBackward0",
+    refused("the derivative for 'zeta' is not implemented."),
+    lambda _out, x, q: -x * _zeta(x + 1, q),
+)
 def _zeta(x: Value, q: Value) -> Value:
     return tails.needs_scipy("zeta", "zeta", x, q)
 

@@ -13,14 +13,7 @@ from tapegrad._core.types import Value
 from tapegrad.torch import return_types
 from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.linalg.checks import require_matrices
-from tapegrad.torch._rules.declare import general
-
-
-def _refused(word: str) -> Any:
-    def refuse(*_: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{word}' is not implemented.")
-
-    return refuse
+from tapegrad.torch._rules.declare import general, refused
 
 
 def _adjoint(x: Value) -> Value:
@@ -28,7 +21,7 @@ def _adjoint(x: Value) -> Value:
     return np.conjugate(flipped) if x.dtype.kind == "c" else flipped
 
 
-@general("GeqrfBackward0", vjp=_refused("geqrf"))
+@general("GeqrfBackward0", refused("the derivative for 'geqrf' is not implemented."))
 def _raw_factors(x: Value) -> Any:
     raw, tau = np.linalg.qr(x, mode="raw")
     return np.ascontiguousarray(np.swapaxes(raw, -1, -2)), tau

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad.torch._dims import mistyped
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, private, register
@@ -48,9 +49,7 @@ def product_label(input: TensorLike, other: TensorLike) -> str:
 def _matmul(input: Value, other: Value) -> Value:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
     if not hasattr(other, "dtype"):
-        raise TypeError(
-            f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
-        )
+        raise mistyped("matmul", "other", 2, "Tensor", other)
     check_product(input, other)
     return np.matmul(input, other)
 

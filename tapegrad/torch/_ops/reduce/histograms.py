@@ -17,15 +17,7 @@ from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import require_kind
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.reduce.statistics import _unique
-from tapegrad.torch._rules.declare import elementwise, general
-
-
-def _refused(word: str) -> Any:
-    def refuse(*_args: Any, **_words: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{word} is not implemented")
-
-    return refuse
-
+from tapegrad.torch._rules.declare import elementwise, general, refused
 
 # --- Histograms ---------------------------------------------------------------------------------
 
@@ -53,7 +45,10 @@ def _counted(word: str, columns: Value, edges: list[Value], weight: Value, densi
     return found.astype(x.dtype)
 
 
-@general("NotImplemented", vjp=_refused("histogram"))
+@general(
+    "NotImplemented",
+    refused("derivative for aten::histogram is not implemented", RuntimeError),
+)
 def _histogram(x: Value, bins: Any, bounds: Any, weight: Value, density: bool) -> Any:
     flat = x.reshape(-1)
     if flat.dtype.kind != "f":

@@ -183,16 +183,6 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
     return made
 
 
-@register(function=False)
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.view(other.size())`.
-
-    other: The tensor whose shape is meant.
-    -> Tensor: A view: it shares the memory of this tensor.
-    """
-    return view(self, other._value.shape)
-
-
 @register()
 @viewing
 def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
@@ -207,16 +197,6 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
     """
     given = by_name("reshape", "shape", shape, words)
     return _reshaping(input, _sized(given, math.prod(input._value.shape)))
-
-
-@register(function=False)
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.reshape(other.size())`.
-
-    other: The tensor whose shape is meant.
-    -> Tensor: A view where memory allows it, else a copy.
-    """
-    return reshape(self, other._value.shape)
 
 
 @register()
@@ -553,16 +533,6 @@ def expand(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     return _expanding(self, sizes_of(by_name("expand", "size", size, words)))
 
 
-@register(function=False)
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.expand(other.size())`.
-
-    other: The tensor whose shape is meant.
-    -> Tensor: A view: it shares the memory of this tensor.
-    """
-    return expand(self, other._value.shape)
-
-
 @register()
 def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
     """`input.expand(size)`.
@@ -572,6 +542,25 @@ def broadcast_to(input: Tensor, *size: Sizes, **words: Any) -> Tensor:
     -> Tensor: A view, in which elements repeat.
     """
     return expand(input, sizes_of(by_name("broadcast_to", "size", size, words)))
+
+
+def _declare_as(call: Callable[..., Tensor], where: str) -> None:
+    def as_another(self: Tensor, other: Tensor) -> Tensor:
+        return call(self, other._value.shape)
+
+    word = call.__name__
+    as_another.__name__ = as_another.__qualname__ = f"{word}_as"
+    as_another.__doc__ = (
+        f"`self.{word}(other.size())`.\n\n"
+        f"other: The tensor whose shape is meant.\n-> Tensor: {where}\n"
+    )
+    register(function=False)(as_another)
+
+
+_SHARED = "A view: it shares the memory of this tensor."
+_declare_as(view, _SHARED)
+_declare_as(reshape, "A view where memory allows it, else a copy.")
+_declare_as(expand, _SHARED)
 
 
 @register(method=False)

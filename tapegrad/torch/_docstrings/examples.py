@@ -15,6 +15,16 @@ full((2, 2), 7) -> [[7, 7], [7, 7]]
 scalar_tensor(3.0) -> tensor(3.)
 eye(2) -> [[1., 0.], [0., 1.]]
 full_like(torch.zeros(2), 7.0) -> [7., 7.]
+zeros(2, 3) -> [[0., 0., 0.], [0., 0., 0.]]
+zeros_like(torch.ones(2)) -> [0., 0.]
+ones(2, 3) -> [[1., 1., 1.], [1., 1., 1.]]
+ones_like(torch.zeros(2)) -> [1., 1.]
+empty(2, 3).shape -> torch.Size([2, 3])
+empty_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
+rand(2, 3).shape -> torch.Size([2, 3])
+rand_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
+randn(2, 3).shape -> torch.Size([2, 3])
+randn_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
 frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8) -> [1, 2, 3], dtype=torch.uint8
 zero_(torch.ones(2)) -> [0., 0.]
 fill_(torch.zeros(2), 3.0) -> [3., 3.]
@@ -27,6 +37,8 @@ poisson(torch.zeros(2)) -> [0., 0.]
 multinomial([0.0, 1.0, 0.0], 2, replacement=True) -> [1, 1]
 linspace(0, 1, 5) -> [0.0000, 0.2500, 0.5000, 0.7500, 1.0000]
 logspace(0, 2, 3) -> [  1.,  10., 100.]
+tril_indices(2, 2) -> [[0, 1, 1], [0, 0, 1]]
+triu_indices(2, 2) -> [[0, 0, 1], [0, 1, 1]]
 hann_window(4) -> [0.0000, 0.5000, 1.0000, 0.5000]
 hamming_window(4) -> [0.0800, 0.5400, 1.0000, 0.5400]
 blackman_window(5).shape -> torch.Size([5])
@@ -54,6 +66,8 @@ nn.functional.hardswish([-4.0, 1.0, 4.0]) -> [-0.0000, 0.6667, 4.0000]
 nn.functional.softshrink([-1.0, 0.25, 1.0]) -> [-0.5000,  0.0000,  0.5000]
 hardshrink([-1.0, 0.3, 0.7]) -> [-1.0000,  0.0000,  0.7000]
 nn.functional.glu([1.0, 2.0, 0.0, 0.0]) -> [0.5000, 1.0000]
+softmax([1.0, 2.0, 3.0], 0) -> [0.0900, 0.2447, 0.6652]
+log_softmax([1.0, 2.0, 3.0], 0) -> [-2.4076, -1.4076, -0.4076]
 add([1.0, 2.0], [0.5, 0.5], alpha=2) -> [2., 3.]
 sub([5.0, 6.0], [1.0, 2.0], alpha=2) -> [3., 2.]
 rsub([1.0, 2.0], 10) -> [9., 8.]
@@ -207,6 +221,9 @@ vstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
 dstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[[1, 3], [2, 4]]]
 column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 3], [2, 4]]
 block_diag(torch.ones(1, 2), torch.tensor([[5.0]])) -> [[1., 1., 0.], [0., 0., 5.]]
+atleast_1d(torch.tensor(1.0)) -> [1.]
+atleast_2d([1.0, 2.0]) -> [[1., 2.]]
+atleast_3d([1.0, 2.0]).shape -> torch.Size([1, 2, 1])
 tile([1, 2], (2, 2)) -> [[1, 2, 1, 2], [1, 2, 1, 2]]
 flip([[1, 2], [3, 4]], (0, 1)) -> [[4, 3], [2, 1]]
 fliplr([[1, 2], [3, 4]]) -> [[2, 1], [4, 3]]

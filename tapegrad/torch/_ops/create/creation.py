@@ -15,7 +15,6 @@ import numpy as np
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dims import mistyped
-from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._formats import arranged
 from tapegrad.torch._ops.create.data import array_of_data, leaf_of, number_of, numpy_dtype
 from tapegrad.torch._ops.create.fill import filled_as
@@ -109,10 +108,8 @@ def _with_options(compute: Function, call: Function) -> inspect.Signature:
     return inspect.Signature(own, return_annotation="Tensor")
 
 
-Strings = tuple[str, ...]
-
 # Entries of docstrings: of a function of a shape, and of one in the shape of a tensor.
-OF_SHAPE = ("*sizes: The shape.", "size (sequence of ints): The shape by its name.")
+OF_SHAPE = "*sizes: The shape.\nsize (sequence of ints): The shape by its name."
 LIKE = "input: The tensor whose shape and dtype it has."
 
 
@@ -267,11 +264,10 @@ for _compute in (new_full, new_tensor):
     _new(_compute.__name__, _compute)
 
 
-def _declare_filled(word: str, summaries: Strings, example: Strings, like: Strings) -> Function:
+def _declare_filled(word: str, *summaries: str) -> Function:
     """Declare `word`, `word_like` and `new_word`, by NumPy's `word` and `word_like`.
 
-    summaries: theirs. example, like: what the first two are called with, and what that prints.
-    Returns the first.
+    summaries: theirs. Returns the first.
     """
     make, make_like = getattr(np, word), getattr(np, f"{word}_like")
 
@@ -287,11 +283,9 @@ def _declare_filled(word: str, summaries: Strings, example: Strings, like: Strin
         shape = sized(f"new_{word}", sizes, size)
         return make_like(array, dtype, shape=shape, order="C")
 
-    of_shape.__doc__, as_another.__doc__, of_dtype.__doc__ = (
-        told(summaries[0], f"{word}{example[0]}", example[1], *OF_SHAPE),
-        told(summaries[1], f"{word}_like{like[0]}", like[1], LIKE),
-        summaries[2],
-    )
+    of_shape.__doc__ = f"{summaries[0]}\n\n{OF_SHAPE}"
+    as_another.__doc__ = f"{summaries[1]}\n\n{LIKE}"
+    of_dtype.__doc__ = summaries[2]
     creation(as_another, f"{word}_like")
     _new(f"new_{word}", of_dtype)
     return creation(of_shape, word)
@@ -299,31 +293,19 @@ def _declare_filled(word: str, summaries: Strings, example: Strings, like: Strin
 
 zeros = _declare_filled(
     "zeros",
-    (
-        "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.",
-        "Zeros in the shape and dtype of a tensor.",
-        "Zeros of a shape, in the dtype of this tensor.",
-    ),
-    ("(2, 3)", "tensor([[0., 0., 0.],\n        [0., 0., 0.]])"),
-    ("(torch.ones(2))", "tensor([0., 0.])"),
+    "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.",
+    "Zeros in the shape and dtype of a tensor.",
+    "Zeros of a shape, in the dtype of this tensor.",
 )
 _declare_filled(
     "ones",
-    (
-        "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.",
-        "Ones in the shape and dtype of a tensor.",
-        "Ones of a shape, in the dtype of this tensor.",
-    ),
-    ("(2, 3)", "tensor([[1., 1., 1.],\n        [1., 1., 1.]])"),
-    ("(torch.zeros(2))", "tensor([1., 1.])"),
+    "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.",
+    "Ones in the shape and dtype of a tensor.",
+    "Ones of a shape, in the dtype of this tensor.",
 )
 _declare_filled(
     "empty",
-    (
-        "A tensor of a shape whose elements are whatever the memory holds.",
-        "A tensor in the shape and dtype of another one, holding whatever the memory does.",
-        "A tensor of a shape, in the dtype of this one, holding whatever the memory does.",
-    ),
-    ("(2, 3).shape", "torch.Size([2, 3])"),
-    ("(torch.zeros(2, 3)).shape", "torch.Size([2, 3])"),
+    "A tensor of a shape whose elements are whatever the memory holds.",
+    "A tensor in the shape and dtype of another one, holding whatever the memory does.",
+    "A tensor of a shape, in the dtype of this one, holding whatever the memory does.",
 )

@@ -14,7 +14,6 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import Traced, any_true, is_mapped
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dims import mistyped
-from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import require_kind, word_of
 from tapegrad.torch._formats import arranged_like
 from tapegrad.torch._graph.node import is_on_graph
@@ -53,18 +52,8 @@ def _declare_draw(word: str, draw: Function, what: str) -> Function:
         drawn = draw(array.shape, np.dtype(dtype or array.dtype), generator)
         return arranged_like(drawn, array)
 
-    of_shape.__doc__ = told(
-        f"{what}: `{word}(2, 3)` or `{word}((2, 3))`.",
-        f"{word}(2, 3).shape",
-        "torch.Size([2, 3])",
-        *OF_SHAPE,
-    )
-    as_another.__doc__ = told(
-        f"{what}, in the shape and dtype of a tensor.",
-        f"{word}_like(torch.zeros(2, 3)).shape",
-        "torch.Size([2, 3])",
-        LIKE,
-    )
+    of_shape.__doc__ = f"{what}: `{word}(2, 3)` or `{word}((2, 3))`.\n\n{OF_SHAPE}"
+    as_another.__doc__ = f"{what}, in the shape and dtype of a tensor.\n\n{LIKE}"
     creation(as_another, f"{word}_like")
     return creation(of_shape, word)
 

@@ -13,7 +13,6 @@ import numpy as np
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad.torch import _dtypes
-from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._ops.create.creation import creation
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number
@@ -110,24 +109,18 @@ def _range_dtype(start: Number, end: Number) -> np.dtype[Any]:
     return _dtypes.default_float()
 
 
-def _declare_indices(word: str, indices: Function, which: str, result: str) -> None:
+def _declare_indices(word: str, indices: Function, which: str) -> None:
     def compute(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
         return np.stack(indices(row, offset, col)).astype(dtype or np.int64)
 
-    compute.__doc__ = told(
-        f"The indices of the {which} triangle of a matrix, as a tensor of two rows.",
-        f"{word}(2, 2)",
-        result,
-        "row: The number of rows.",
-        "col: The number of columns.",
-        "-> Tensor: Whole numbers (2, count), int64 unless another dtype is given.",
-    )
+    compute.__doc__ = f"""The indices of the {which} triangle of a matrix, as a tensor of two rows.
+
+    row: The number of rows.
+    col: The number of columns.
+    -> Tensor: Whole numbers (2, count), int64 unless another dtype is given.
+    """
     creation(compute, word)
 
 
-_declare_indices(
-    "tril_indices", np.tril_indices, "lower", "tensor([[0, 1, 1],\n        [0, 0, 1]])"
-)
-_declare_indices(
-    "triu_indices", np.triu_indices, "upper", "tensor([[0, 0, 1],\n        [0, 1, 1]])"
-)
+_declare_indices("tril_indices", np.tril_indices, "lower")
+_declare_indices("triu_indices", np.triu_indices, "upper")

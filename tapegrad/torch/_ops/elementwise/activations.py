@@ -720,7 +720,7 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     return shifted - np.log(sums_along(np.exp(shifted), axis))
 
 
-def _declare_softmax(word: str, function: Declared, label: str, doc: str, result: str) -> None:
+def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
         array = input if dtype is None else cast(input, as_numpy(dtype))
         array, axis = along_one(array, dim)
@@ -729,27 +729,15 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str, result
         return shaped(function(array, axis=axis), input.shape)
 
     compute.__name__ = word
-    compute.__doc__ = told(
-        doc,
-        f"{word}(torch.tensor([1.0, 2.0, 3.0]), 0)",
-        f"tensor({result})",
-        "dim (int): The dimension along which the exponentials are added.",
-        "-> Tensor: A tensor in the shape of `input`.",
-    )
+    compute.__doc__ = f"""{doc}
+
+    dim (int): The dimension along which the exponentials are added.
+    -> Tensor: A tensor in the shape of `input`.
+    """
     operation(label, name=word, planned=True)(compute)
 
 
-_declare_softmax(
-    "softmax",
-    softmax_of,
-    "SoftmaxBackward0",
-    "`exp(x)` over its sum along a dimension.",
-    "[0.0900, 0.2447, 0.6652]",
-)
-_declare_softmax(
-    "log_softmax",
-    log_softmax_of,
-    "LogSoftmaxBackward0",
-    "`log(softmax(x))`, without overflow.",
-    "[-2.4076, -1.4076, -0.4076]",
-)
+_SOFTMAX = "`exp(x)` over its sum along a dimension."
+_LOG_SOFTMAX = "`log(softmax(x))`, without overflow."
+_declare_softmax("softmax", softmax_of, "SoftmaxBackward0", _SOFTMAX)
+_declare_softmax("log_softmax", log_softmax_of, "LogSoftmaxBackward0", _LOG_SOFTMAX)

@@ -13,7 +13,6 @@ import numpy as np
 from tapegrad._core.types import Value, Values
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import by_name, wrapped
-from tapegrad.torch._docstrings.sections import told
 from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import operation, register
@@ -193,7 +192,7 @@ def _padded(tensor: Tensor, count: int) -> Tensor:
     return view_of(made, Index((..., None)), label) if count == 3 else made
 
 
-def _declare_at_least(count: int, what: str, example: str, result: str) -> None:
+def _declare_at_least(count: int, what: str) -> None:
     def call(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return _padded(tensors[0], count)
@@ -201,25 +200,17 @@ def _declare_at_least(count: int, what: str, example: str, result: str) -> None:
         return tuple(_padded(tensor, count) for tensor in given)
 
     call.__name__ = call.__qualname__ = f"atleast_{count}d"
-    call.__doc__ = told(
-        f"Views with at least {what}.",
-        f"atleast_{count}d({example}",
-        result,
-        "*tensors: One tensor or several, also as one sequence.",
-        "-> Tensor or tuple of Tensors: A view for each.",
-    )
+    call.__doc__ = f"""Views with at least {what}.
+
+    *tensors: One tensor or several, also as one sequence.
+    -> Tensor or tuple of Tensors: A view for each.
+    """
     register(method=False)(call)
 
 
-_VECTOR = "torch.tensor([1.0, 2.0]))"
-_declare_at_least(1, "one dimension", "torch.tensor(1.0))", "tensor([1.])")
-_declare_at_least(2, "two dimensions, new ones in front", _VECTOR, "tensor([[1., 2.]])")
-_declare_at_least(
-    3,
-    "three dimensions: a vector lies along the middle one",
-    f"{_VECTOR}.shape",
-    "torch.Size([1, 2, 1])",
-)
+_declare_at_least(1, "one dimension")
+_declare_at_least(2, "two dimensions, new ones in front")
+_declare_at_least(3, "three dimensions: a vector lies along the middle one")
 
 
 # --- Repetition ---------------------------------------------------------------------------------

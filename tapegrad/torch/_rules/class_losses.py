@@ -25,12 +25,10 @@ import numpy as np
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.fit import fit_cotangent
-from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
-from tapegrad._core.values import Traced, innermost, is_mapped, untraced
-from tapegrad.torch._graph.names import name_nodes
+from tapegrad._core.values import Traced, is_mapped, untraced
 from tapegrad.torch._graph.node import is_on_graph
-from tapegrad.torch._rules.declare import Fused, Instead, Kept
+from tapegrad.torch._rules.declare import Fused, Instead, Kept, Whole, ruled
 from tapegrad.torch._rules.losses import log_probabilities, picked_losses, reduced, total_of
 
 
@@ -100,22 +98,8 @@ def _slopes(
     return slopes
 
 
-class ClassLoss(General, Fused):
+class ClassLoss(Whole, Fused):
     """The rule for x and the classes, and for these with a weight for each class."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(
-            _class_losses,
-            vjp=lambda g, _out, x, target, weight=None: (g, x, target, weight),
-            arrays=count,
-            name="class_loss",
-            signature=", ".join(("x", "target", "weight")[:count]),
-            batch="loop",
-        )
-        name_nodes(self, "NllLossBackward0")
-
-    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
-        return [True] * len(wanted), False
 
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
@@ -253,7 +237,17 @@ def are_mapped(*values: Value) -> bool:
     return False
 
 
-_RULES = {2: ClassLoss(2), 3: ClassLoss(3)}
+_BY_COUNT = {
+    count: ruled(
+        "NllLossBackward0",
+        ClassLoss,
+        count,
+        name="class_loss",
+        signature=", ".join(("x", "target", "weight")[:count]),
+        batch="loop",
+    )(_class_losses)
+    for count in (2, 3)
+}
 
 
 def class_losses(
@@ -275,9 +269,7 @@ def class_losses(
     params: dict[str, Any] = {"logits": logits, "reduction": reduction, "ignored": ignored}
     params |= {"share": share, "kept": Kept()}
     arrays = [x, target] if weight is None else [x, target, weight]
-    if innermost(arrays) is None:
-        return _class_losses(*arrays, **params)
-    made = _RULES[len(arrays)].apply_bound(arrays, params)
+    made = _BY_COUNT[len(arrays)](*arrays, **params)
     if is_on_graph(made) and params["kept"].instead is not None:
         rule, out, args, *rest = made.slot._entry
         made.slot._entry = rule, out, (params["kept"].instead, *args[1:]), *rest

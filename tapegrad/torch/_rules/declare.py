@@ -98,6 +98,16 @@ class FusedGeneral(General, Fused):
     """Any other rule with kernels of its own."""
 
 
+class Whole(General):
+    """A rule of `count` arrays, whose `pull` gives the cotangents of all, and reads them all."""
+
+    def __init__(self, function: Function, count: int, **words: Any) -> None:
+        super().__init__(function, vjp=lambda g, _out, *arrays: (g, arrays), arrays=count, **words)
+
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
+        return [True] * len(wanted), False
+
+
 class PlainElementwise(FusedElementwise):
     """An elementwise rule whose partials are finite, so that a product with them may be plain.
 

@@ -20,12 +20,9 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
-from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
-from tapegrad._core.values import innermost
-from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.blockwise import scaled_sums, sums_of_products_over, sums_over
-from tapegrad.torch._rules.declare import Fused, Kept
+from tapegrad.torch._rules.declare import Fused, Kept, Whole, ruled
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.symbols import is_own, summed
 
@@ -92,19 +89,8 @@ def _normalized(
     return out if len(affine) == 1 else out + affine[1]
 
 
-class Normalization(General, Fused):
+class Normalization(Whole, Fused):
     """The rule for `count` arrays: x, then a weight, then a bias, which broadcast to x's shape."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(
-            _normalized,
-            vjp=lambda g, _out, x, weight=None, _bias=None: (g, x, weight),
-            arrays=count,
-            name="normalized",
-            signature=", ".join(("x", "weight", "bias")[:count]),
-            batch=_of_examples,
-        )
-        name_nodes(self, "NativeLayerNormBackward0")
 
     def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True, True, False][: len(wanted)], False
@@ -250,7 +236,17 @@ def _of_examples(x: Value, *affine: Value, **params: Any) -> Value:
     return np.reshape(_normalized(x, *aligned, **params), shape)
 
 
-_RULES = [Normalization(count) for count in (1, 2, 3)]
+_BY_COUNT = [
+    ruled(
+        "NativeLayerNormBackward0",
+        Normalization,
+        count,
+        name="normalized",
+        signature=", ".join(("x", "weight", "bias")[:count]),
+        batch=_of_examples,
+    )(_normalized)
+    for count in (1, 2, 3)
+]
 
 
 def normalized(
@@ -286,8 +282,5 @@ def normalized(
         params["split"] = split
     if aligned is not None and len(arrays) > 1:
         params["aligned"] = aligned
-    if innermost(arrays) is None:
-        out = _normalized(*arrays, **params)
-    else:
-        out = _RULES[len(arrays) - 1].apply_bound(arrays, params)
+    out = _BY_COUNT[len(arrays) - 1](*arrays, **params)
     return out.astype(given) if half else out

@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value, Wanted
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.declare import Whole, ruled
 
 Sizes = tuple[int, ...]
 Values = tuple[Value, ...]
@@ -222,21 +220,8 @@ def _sequence(
     return (out, states[1]) if CELLS[mode].states == 2 else out
 
 
-class Recurrence(General):
+class Recurrence(Whole):
     """The rule of `count` arrays: gates, one state or two, w_hh, and what else the cell has."""
-
-    def __init__(self, function: Declared, count: int) -> None:
-        super().__init__(
-            function,
-            vjp=lambda g, _out, *arrays: (g, arrays),
-            arrays=count,
-            name="recurrent",
-            batch="loop",
-        )
-        name_nodes(self, "RecurrentBackward0")
-
-    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
-        return [True] * len(wanted), False
 
     def spares(
         self, value: Value, args: Sequence[Value], parents: Sequence[Any], params: Any
@@ -311,13 +296,12 @@ def _pulled(
     return result
 
 
-def _declared(count: int) -> Declared:
-    made = Declared(_sequence)
-    made.rule = Recurrence(made, count)
-    return made
-
-
-_BY_COUNT = {count: _declared(count) for count in (3, 4, 5)}
+_BY_COUNT = {
+    count: ruled("RecurrentBackward0", Recurrence, count, name="recurrent", batch="loop")(
+        _sequence
+    )
+    for count in (3, 4, 5)
+}
 
 
 def recurrent(arrays: list[Value], mode: str, sizes: Sizes, *, reverse: bool = False) -> Any:

@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fast.call_plans import Kernels
-from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value, Wanted
-from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared, Fused, Kept
+from tapegrad.torch._rules.declare import Fused, Kept, Whole, ruled
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.recurrent import CELLS, Values
 from tapegrad.torch._rules.symbols import is_own
@@ -78,21 +76,8 @@ def _pulled(
     return result
 
 
-class OneStep(General, Fused):
+class OneStep(Whole, Fused):
     """The rule of a step of `count` arrays."""
-
-    def __init__(self, function: Declared, count: int) -> None:
-        super().__init__(
-            function,
-            vjp=lambda g, _out, *arrays: (g, arrays),
-            arrays=count,
-            name="recurrent_step",
-            batch="loop",
-        )
-        name_nodes(self, "AddBackward0")
-
-    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
-        return [True] * len(wanted), False
 
     def spares(
         self, value: Value, args: Sequence[Value], parents: Sequence[Any], params: Any
@@ -125,13 +110,10 @@ class OneStep(General, Fused):
         return generated_kernels(self, specs, out, wanted, {**params, "kept": Kept()})
 
 
-def _declared(count: int) -> Declared:
-    made = Declared(_step)
-    made.rule = OneStep(made, count)
-    return made
-
-
-_BY_COUNT = {count: _declared(count) for count in (4, 5, 6, 7)}
+_BY_COUNT = {
+    count: ruled("AddBackward0", OneStep, count, name="recurrent_step", batch="loop")(_step)
+    for count in (4, 5, 6, 7)
+}
 
 
 def recurrent_step(arrays: Sequence[Value], mode: str) -> Any:

@@ -1,7 +1,8 @@
 """Examples of operations, a line each: for the docstrings of operations that have none.
 
 A line is a call without `torch.` before it, and what it prints: `roll([1, 2, 3], 1) -> [3, 1, 2]`.
-A list stands for a tensor, unless the call has `torch.` itself. Examples of several lines stand in
+A list stands for a tensor, unless the line has `torch.` before the arrow. `x = ...; f(x) -> ...`
+are two lines of a program, and `values=...; indices=...` is a named tuple. Longer examples stand in
 the docstrings. Knows no operation.
 """
 
@@ -10,6 +11,16 @@ from __future__ import annotations
 import re
 
 _LINES = """\
+kthvalue([3.0, 1.0, 2.0], 2) -> values=tensor(2.); indices=tensor(2)
+mode([1, 2, 2, 3]) -> values=tensor(2); indices=tensor(2)
+sort([3.0, 1.0, 2.0]) -> values=[1., 2., 3.]; indices=[1, 2, 0]
+histogram([1.0, 2.0, 1.0], bins=2) -> hist=[2., 1.]; bin_edges=[1.0000, 1.5000, 2.0000]
+aminmax([3.0, 1.0, 2.0]) -> min=tensor(1.); max=tensor(3.)
+geqrf([[3.0], [4.0]]) -> a=[[-5.0000], [ 0.5000]]; tau=[1.6000]
+round([0.5, 1.5, -2.7]) -> [ 0.,  2., -3.]
+round([1.234], decimals=1) -> [1.2000]
+arange(5) -> [0, 1, 2, 3, 4]
+arange(1, 2, 0.25) -> [1.0000, 1.2500, 1.5000, 1.7500]
 empty_strided((2, 3), (1, 2)).stride() -> (1, 2)
 full((2, 2), 7) -> [[7, 7], [7, 7]]
 scalar_tensor(3.0) -> tensor(3.)
@@ -72,13 +83,19 @@ add([1.0, 2.0], [0.5, 0.5], alpha=2) -> [2., 3.]
 sub([5.0, 6.0], [1.0, 2.0], alpha=2) -> [3., 2.]
 rsub([1.0, 2.0], 10) -> [9., 8.]
 mul([1.0, 2.0], 3) -> [3., 6.]
+div([7.0, -7.0], 2) -> [ 3.5000, -3.5000]
+div([7.0, -7.0], 2, rounding_mode="floor") -> [ 3., -4.]
+pow([1.0, 2.0, 3.0], 2) -> [1., 4., 9.]
+pow(2, [1.0, 2.0]) -> [2., 4.]
 neg([1.0, -2.0]) -> [-1.,  2.]
 abs([-1.5, 2.0]) -> [1.5000, 2.0000]
+x = torch.tensor([1.0, 2.0], requires_grad=True); clone(x) -> [1., 2.], grad_fn=<CloneBackward0>
 equal([1.0, 2.0], [1.0, 2.0]) -> True
 isclose([1.0, 2.0], [1.0 + 1e-6, 3.0]) -> [ True, False]
 allclose([1.0], [1.0 + 1e-6]) -> True
 logical_not([True, False]) -> [False,  True]
 bitwise_not([0, 1, 5]) -> [-1, -2, -6]
+x = [-1.0, 2.0, -3.0]; where(x > 0, x, 0.0) -> [0., 2., 0.]
 nonzero([0, 3, 0, 4]) -> [[1], [3]]
 argwhere([[0, 1], [2, 0]]) -> [[0, 1], [1, 0]]
 isin([1, 2, 3], [2, 5]) -> [False,  True, False]
@@ -95,10 +112,14 @@ polygamma(1, [1.0, 2.0]) -> [1.6449, 0.6449]
 igamma([1.0, 2.0], [1.0, 1.0]) -> [0.6321, 0.2642]
 igammac([1.0, 2.0], [1.0, 1.0]) -> [0.3679, 0.7358]
 sign([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
+sgn([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
+sgn(torch.tensor(3 + 4j)) -> tensor(0.6000+0.8000j)
 nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0) -> [0., 9., 1.]
 positive([1.0, -2.0]) -> [ 1., -2.]
 conj([1 + 2j]) -> [1.-2.j]
 conj_physical([1 + 2j]) -> [1.-2.j]
+angle([1.0, -1.0]) -> [0.0000, 3.1416]
+angle([1j, 1 + 1j]) -> [1.5708, 0.7854]
 heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5)) -> [0.0000, 0.5000, 1.0000]
 ldexp([1.0, 1.5], [3, -1]) -> [8.0000, 0.7500]
 lerp([0.0, 10.0], [1.0, 20.0], 0.25) -> [ 0.2500, 12.5000]
@@ -175,6 +196,7 @@ cumulative_trapezoid([1.0, 2.0, 3.0]) -> [1.5000, 4.0000]
 histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist -> [[0., 1.], [1., 0.]]
 segment_reduce([1.0, 2.0, 3.0], "sum", lengths=[2, 1]) -> [3., 3.]
 nonzero_static([0, 3, 4], size=3) -> [[ 1], [ 2], [-1]]
+frexp([6.0, 0.5]) -> mantissa=[0.7500, 0.5000]; exponent=[3, 0], dtype=torch.int32
 linalg.vector_norm([3.0, -4.0], 1) -> tensor(7.)
 linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]]) -> tensor(5.)
 linalg.norm([3.0, 4.0]) -> tensor(5.)
@@ -183,6 +205,7 @@ linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> tensor(1)
 norm_except_dim([[3.0, 4.0], [6.0, 8.0]]) -> [[ 5.], [10.]]
 argsort([3.0, 1.0, 2.0]) -> [1, 2, 0]
 msort([3.0, 1.0, 2.0]) -> [1., 2., 3.]
+topk([3.0, 1.0, 2.0], 2) -> values=[3., 2.]; indices=[0, 2]
 searchsorted([1.0, 3.0, 5.0], [2.0, 5.0]) -> [1, 2]
 bucketize([0.5, 2.0, 9.0], [1.0, 2.0, 3.0]) -> [0, 1, 3]
 histc([1.0, 2.0, 2.5, 4.0], 3) -> [1., 2., 1.]
@@ -225,6 +248,8 @@ atleast_1d(torch.tensor(1.0)) -> [1.]
 atleast_2d([1.0, 2.0]) -> [[1., 2.]]
 atleast_3d([1.0, 2.0]).shape -> torch.Size([1, 2, 1])
 tile([1, 2], (2, 2)) -> [[1, 2, 1, 2], [1, 2, 1, 2]]
+repeat_interleave([1, 2], 2) -> [1, 1, 2, 2]
+repeat_interleave([0, 3, 1]) -> [1, 1, 1, 2]
 flip([[1, 2], [3, 4]], (0, 1)) -> [[4, 3], [2, 1]]
 fliplr([[1, 2], [3, 4]]) -> [[2, 1], [4, 3]]
 flipud([[1, 2], [3, 4]]) -> [[3, 4], [1, 2]]
@@ -233,6 +258,8 @@ rot90([[1, 2], [3, 4]]) -> [[2, 4], [1, 3]]
 tril([[1, 2], [3, 4]]) -> [[1, 0], [3, 4]]
 triu([[1, 2], [3, 4]]) -> [[1, 2], [0, 4]]
 diag_embed([1, 2]) -> [[1, 0], [0, 2]]
+diag([1, 2]) -> [[1, 0], [0, 2]]
+diag([[1, 2], [3, 4]]) -> [1, 4]
 diagflat([1, 2], 1) -> [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
 reshape(torch.arange(4), (2, -1)) -> [[0, 1], [2, 3]]
 flatten(torch.zeros(2, 3, 4), 1).shape -> torch.Size([2, 12])
@@ -277,6 +304,8 @@ cholesky_inverse([[2.0, 0.0], [0.0, 4.0]]) -> [[0.2500, 0.0000], [0.0000, 0.0625
 linalg.tensorinv(torch.eye(4).reshape(4, 2, 2), ind=1).shape -> torch.Size([2, 2, 4])
 linalg.tensorsolve(torch.eye(4).reshape(4, 2, 2), torch.arange(4.0)) -> [[0., 1.], [2., 3.]]
 linalg.det([[1.0, 2.0], [3.0, 4.5]]) -> tensor(-1.5000)
+linalg.slogdet([[0.0, 2.0], [4.0, 0.0]]) -> sign=tensor(-1.); logabsdet=tensor(2.0794)
+slogdet([[0.0, 2.0], [4.0, 0.0]]) -> sign=tensor(-1.); logabsdet=tensor(2.0794)
 logdet([[2.0, 0.0], [0.0, 4.0]]) -> tensor(2.0794)
 linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
 cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
@@ -299,21 +328,35 @@ fft.ifftshift([-2, -1, 0, 1]) -> [ 0,  1, -2, -1]
 """
 
 _ENDS = re.compile(r"(\]+), *\[")
+_FIELD = re.compile(r"\w+=")
 
 
-def _shown(call: str, result: str) -> str:
+def _shown(calls: str, result: str) -> str:
     """An example as it stands in a docstring."""
-    if "torch." not in call:
-        call = _with_tensors(call)
-    if result[0] == "[":
-        depth = len(result) - len(result.lstrip("["))
+    if "torch." not in calls:
+        calls = _with_tensors(calls)
+    *before, call = calls.split("; ")
+    if call.partition(".")[0] not in [line.partition(" = ")[0] for line in before]:
+        call = f"torch.{call}"
+    lines = [f">>> {line}" for line in (*before, call)]
+    return "\n".join([*lines, _printed(word_of(calls), result)])
 
-        def on_new_line(ends: re.Match[str]) -> str:
-            count = len(ends[1])
-            return f"{ends[1]},{chr(10) * count}{' ' * (7 + depth - count)}["
 
-        result = f"tensor({_ENDS.sub(on_new_line, result)})"
-    return f">>> torch.{call}\n{result}"
+def _printed(word: str, result: str) -> str:
+    """A result as Python prints it."""
+    if _FIELD.match(result):
+        parts = [part.partition("=") for part in result.split("; ")]
+        fields = [f"{name}={_printed(word, value)}" for name, _, value in parts]
+        return f"torch.return_types.{word}(\n{f',{chr(10)}'.join(fields)})"
+    if result[0] != "[":
+        return result
+    depth = len(result) - len(result.lstrip("["))
+
+    def on_new_line(ends: re.Match[str]) -> str:
+        count = len(ends[1])
+        return f"{ends[1]},{chr(10) * count}{' ' * (7 + depth - count)}["
+
+    return f"tensor({_ENDS.sub(on_new_line, result)})"
 
 
 def _with_tensors(call: str) -> str:
@@ -327,13 +370,16 @@ def _with_tensors(call: str) -> str:
     return made
 
 
-def word_of(call: str) -> str:
+def word_of(calls: str) -> str:
     """The word by which an operation declares itself: `linalg_det` of `linalg.det(A)`."""
-    return call.partition("(")[0].removeprefix("nn.functional.").replace(".", "_")
+    call = calls.rpartition("; ")[2].partition("(")[0]
+    return call.removeprefix("nn.functional.").replace(".", "_")
 
 
 # By the word of the operation, as they stand in docstrings.
-EXAMPLES = {
-    word_of(call): _shown(call, result)
-    for call, result in (line.split(" -> ") for line in _LINES.splitlines())
-}
+EXAMPLES: dict[str, str] = {}
+for _line in _LINES.splitlines():
+    _calls, _, _result = _line.partition(" -> ")
+    _known = EXAMPLES.get(word_of(_calls))
+    _text = _shown(_calls, _result)
+    EXAMPLES[word_of(_calls)] = _text if _known is None else f"{_known}\n{_text}"

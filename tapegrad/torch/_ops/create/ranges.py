@@ -31,11 +31,6 @@ def arange(
 
     start: The first number, or with one argument the end.
     step: The distance of neighbours.
-
-    >>> torch.arange(5)
-    tensor([0, 1, 2, 3, 4])
-    >>> torch.arange(1, 2, 0.25)
-    tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     start, end, step = (_number(bound) for bound in (start, end, step))
     if end is None:

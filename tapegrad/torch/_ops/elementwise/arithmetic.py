@@ -201,11 +201,6 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Valu
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards.
 
     other (Tensor or number): The divisors; the shapes broadcast.
-
-    >>> torch.div(torch.tensor([7.0, -7.0]), 2)
-    tensor([ 3.5000, -3.5000])
-    >>> torch.div(torch.tensor([7.0, -7.0]), 2, rounding_mode="floor")
-    tensor([ 3., -4.])
     """
     if rounding_mode is None:
         target = _dtypes.result_of((input, other))
@@ -227,13 +222,7 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Valu
 
 @operation(by_tensor("Pow", 1, "exponent"), inplace=True, planned=True)
 def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
-    """`input ** exponent`.
-
-    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
-    tensor([1., 4., 9.])
-    >>> torch.pow(2, torch.tensor([1.0, 2.0]))
-    tensor([2., 4.])
-    """
+    """`input ** exponent`."""
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
         raise TypeError("pow(): expected a Tensor as one of its arguments")
     x, y = promoted(input, exponent)
@@ -387,10 +376,6 @@ def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
 
     memory_format: The order of the elements in memory; that of `input` unless given.
     -> Tensor: A copy with memory of its own.
-
-    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
-    >>> torch.clone(x)
-    tensor([1., 2.], grad_fn=<CloneBackward0>)
     """
     # The copy of an expanded tensor is contiguous: NumPy would put the expanded axis last.
     if rank_of(memory_format) is not None:

@@ -277,10 +277,6 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     other (Tensor or number): What is taken elsewhere.
     -> Tensor: The elements that were chosen; for a condition alone `nonzero(condition,
         as_tuple=True)`.
-
-    >>> x = torch.tensor([-1.0, 2.0, -3.0])
-    >>> torch.where(x > 0, x, 0.0)
-    tensor([0., 2., 0.])
     """
     if input is None and other is None:
         return _positions(untraced(condition))

@@ -81,13 +81,7 @@ def _rounded(x: Value, decimals: int) -> Value:
     lambda input, *, decimals=0: f"RoundBackward{1 if decimals else 0}", name="round", inplace=True
 )
 def _round(input: Value, *, decimals: int = 0) -> Value:
-    """The nearest number with so many decimals, halves to even; a derivative of 0.
-
-    >>> torch.round(torch.tensor([0.5, 1.5, -2.7]))
-    tensor([ 0.,  2., -3.])
-    >>> torch.round(torch.tensor([1.234]), decimals=1)
-    tensor([1.2000])
-    """
+    """The nearest number with so many decimals, halves to even; a derivative of 0."""
     require_kind(input.dtype, "round_cpu", REAL)
     return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
 
@@ -427,13 +421,7 @@ def _sign(x: Value) -> Value:
 
 @operation("SgnBackward0", inplace=True)
 def sgn(input: Value) -> Value:
-    """The sign; of complex numbers x / |x|.
-
-    >>> torch.sgn(torch.tensor([-2.0, 0.0, 3.0]))
-    tensor([-1.,  0.,  1.])
-    >>> torch.sgn(torch.tensor(3 + 4j))
-    tensor(0.6000+0.8000j)
-    """
+    """The sign; of complex numbers x / |x|."""
     return _sign(input) if input.dtype.kind == "c" else _flat_sign(input)
 
 
@@ -487,13 +475,7 @@ def conj_physical(input: Value) -> Value:
 
 @operation("AngleBackward0")
 def angle(input: Value) -> Value:
-    """The angle of complex numbers in radians; of real ones 0 or pi.
-
-    >>> torch.angle(torch.tensor([1.0, -1.0]))
-    tensor([0.0000, 3.1416])
-    >>> torch.angle(torch.tensor([1j, 1 + 1j]))
-    tensor([1.5708, 0.7854])
-    """
+    """The angle of complex numbers in radians; of real ones 0 or pi."""
     x = floating(input)
     if x.dtype.kind == "c":
         return np.angle(x)

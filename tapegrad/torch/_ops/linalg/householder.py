@@ -35,12 +35,6 @@ def geqrf(input: Value) -> Any:
 
     input: Matrices (..., n, m).
     -> named tuple: The matrices `a` (..., n, m), and the factors `tau` (..., min(n, m)).
-
-    >>> torch.geqrf(torch.tensor([[3.0], [4.0]]))
-    torch.return_types.geqrf(
-    a=tensor([[-5.0000],
-            [ 0.5000]]),
-    tau=tensor([1.6000]))
     """
     require_matrices("geqrf", input)
     return return_types.geqrf(*_raw_factors(input))

@@ -84,11 +84,6 @@ def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
 
     dim (int): The dimension that is reduced; all unless given.
     -> named tuple: The smallest elements `min`, and the largest `max`.
-
-    >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0]))
-    torch.return_types.aminmax(
-    min=tensor(1.),
-    max=tensor(3.))
     """
     require_kind(input.dtype, "aminmax_cpu", REAL)
     require_elements(input, dim, "aminmax")

@@ -76,11 +76,6 @@ def histogram(
         unless given.
     weight: The weight of each element, in the shape of `input`.
     -> named tuple: The counts or sums `hist` (n,), and the edges `bin_edges` (n + 1,).
-
-    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2)
-    torch.return_types.histogram(
-    hist=tensor([2., 1.]),
-    bin_edges=tensor([1.0000, 1.5000, 2.0000]))
     """
     bounds = None if range is None else (float(range[0]), float(range[1]))
     given = None if weight is None else untraced(weight)
@@ -282,11 +277,6 @@ def frexp(input: Value) -> Any:
 
     input: Floating numbers, of any shape.
     -> named tuple: The mantissas `mantissa`, and the exponents `exponent` (int32).
-
-    >>> torch.frexp(torch.tensor([6.0, 0.5]))
-    torch.return_types.frexp(
-    mantissa=tensor([0.7500, 0.5000]),
-    exponent=tensor([3, 0], dtype=torch.int32))
     """
     if input.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")

@@ -87,11 +87,6 @@ def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | N
 
     -> named tuple: The elements `values`, and their positions `indices`, in the shape of
         `input`.
-
-    >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]))
-    torch.return_types.sort(
-    values=tensor([1., 2., 3.]),
-    indices=tensor([1, 2, 0]))
     """
     return _sorted("sort", input, dim, descending)
 
@@ -131,11 +126,6 @@ def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool
     largest: Whether the largest are meant, else the smallest.
     -> named tuple: The elements `values`, and their positions `indices`, with k along the
         dimension.
-
-    >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2)
-    torch.return_types.topk(
-    values=tensor([3., 2.]),
-    indices=tensor([0, 2]))
     """
     if isinstance(dim, bool):
         raise TypeError("topk(): argument 'dim' must be int, not bool")

@@ -92,11 +92,6 @@ def kthvalue(input: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
     k: The rank, counted from 1.
     -> named tuple: The elements `values`, and their positions `indices`.
-
-    >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2)
-    torch.return_types.kthvalue(
-    values=tensor(2.),
-    indices=tensor(2))
     """
     array, axis = along_one(input, dim)
     if not 1 <= k <= array.shape[axis]:
@@ -114,11 +109,6 @@ def mode(input: Value, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, the smallest of such, and its last place.
 
     -> named tuple: The elements `values`, and their positions `indices`.
-
-    >>> torch.mode(torch.tensor([1, 2, 2, 3]))
-    torch.return_types.mode(
-    values=tensor(2),
-    indices=tensor(2))
     """
     array, axis = along_one(input, dim)
     rows = np.moveaxis(untraced(array), axis, -1)

@@ -288,11 +288,6 @@ def repeat_interleave(
     dim: The dimension, counted from either end; the flat tensor unless given.
     output_size: The size that comes out along `dim`, if it is known.
     RuntimeError: If another size comes out, or a count is negative.
-
-    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
-    tensor([1, 1, 2, 2])
-    >>> torch.repeat_interleave(torch.tensor([0, 3, 1]))
-    tensor([1, 1, 1, 2])
     """
     if repeats is None:
         counts = untraced(input)
@@ -463,12 +458,6 @@ def diag(input: Value, diagonal: int = 0) -> Value:
     input: A matrix or a vector.
     -> Tensor: A vector of a matrix, a matrix of a vector.
     RuntimeError: For another number of dimensions.
-
-    >>> torch.diag(torch.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
     """
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")

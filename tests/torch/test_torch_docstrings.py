@@ -53,6 +53,7 @@ def test_examples_name_no_function_of_pythons_that_torch_has_too():
 def test_each_row_of_the_examples_stands_in_a_docstring():
     told = "\n".join(examples()) + "\n"
     assert [word for word, text in EXAMPLES.items() if f"{text}\n" not in told] == []
+    assert list(EXAMPLES) == sorted(EXAMPLES)
 
 
 def test_no_docstring_of_a_member_has_places_for_words():

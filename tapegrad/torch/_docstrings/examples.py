@@ -2,8 +2,8 @@
 
 A line is a call without `torch.` before it, and what it prints: `roll([1, 2, 3], 1) -> [3, 1, 2]`.
 A list stands for a tensor, unless the line has `torch.` before the arrow. `x = ...; f(x) -> ...`
-are two lines of a program, and `values=...; indices=...` is a named tuple. Longer examples stand in
-the docstrings. Knows no operation.
+are two lines of a program, and `values=...; indices=...` is a named tuple. Longer examples stand
+in the docstrings. The lines are in the order of their words. Knows no operation.
 """
 
 from __future__ import annotations
@@ -11,320 +11,320 @@ from __future__ import annotations
 import re
 
 _LINES = """\
-kthvalue([3.0, 1.0, 2.0], 2) -> values=tensor(2.); indices=tensor(2)
-mode([1, 2, 2, 3]) -> values=tensor(2); indices=tensor(2)
-sort([3.0, 1.0, 2.0]) -> values=[1., 2., 3.]; indices=[1, 2, 0]
-histogram([1.0, 2.0, 1.0], bins=2) -> hist=[2., 1.]; bin_edges=[1.0000, 1.5000, 2.0000]
-aminmax([3.0, 1.0, 2.0]) -> min=tensor(1.); max=tensor(3.)
-geqrf([[3.0], [4.0]]) -> a=[[-5.0000], [ 0.5000]]; tau=[1.6000]
-round([0.5, 1.5, -2.7]) -> [ 0.,  2., -3.]
-round([1.234], decimals=1) -> [1.2000]
-arange(5) -> [0, 1, 2, 3, 4]
-arange(1, 2, 0.25) -> [1.0000, 1.2500, 1.5000, 1.7500]
-empty_strided((2, 3), (1, 2)).stride() -> (1, 2)
-full((2, 2), 7) -> [[7, 7], [7, 7]]
-scalar_tensor(3.0) -> tensor(3.)
-eye(2) -> [[1., 0.], [0., 1.]]
-full_like(torch.zeros(2), 7.0) -> [7., 7.]
-zeros(2, 3) -> [[0., 0., 0.], [0., 0., 0.]]
-zeros_like(torch.ones(2)) -> [0., 0.]
-ones(2, 3) -> [[1., 1., 1.], [1., 1., 1.]]
-ones_like(torch.zeros(2)) -> [1., 1.]
-empty(2, 3).shape -> torch.Size([2, 3])
-empty_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
-rand(2, 3).shape -> torch.Size([2, 3])
-rand_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
-randn(2, 3).shape -> torch.Size([2, 3])
-randn_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
-frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8) -> [1, 2, 3], dtype=torch.uint8
-zero_(torch.ones(2)) -> [0., 0.]
-fill_(torch.zeros(2), 3.0) -> [3., 3.]
-randint(0, 1, (3,)) -> [0, 0, 0]
-randperm(4).sort().values -> [0, 1, 2, 3]
-randint_like(torch.zeros(2), 1) -> [0., 0.]
-normal([1.0, 2.0], 0.0) -> [1., 2.]
-bernoulli([0.0, 1.0]) -> [0., 1.]
-poisson(torch.zeros(2)) -> [0., 0.]
-multinomial([0.0, 1.0, 0.0], 2, replacement=True) -> [1, 1]
-linspace(0, 1, 5) -> [0.0000, 0.2500, 0.5000, 0.7500, 1.0000]
-logspace(0, 2, 3) -> [  1.,  10., 100.]
-tril_indices(2, 2) -> [[0, 1, 1], [0, 0, 1]]
-triu_indices(2, 2) -> [[0, 0, 1], [0, 1, 1]]
-hann_window(4) -> [0.0000, 0.5000, 1.0000, 0.5000]
-hamming_window(4) -> [0.0800, 0.5400, 1.0000, 0.5400]
-blackman_window(5).shape -> torch.Size([5])
-bartlett_window(4) -> [0.0000, 0.5000, 1.0000, 0.5000]
-kaiser_window(4) -> [5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01]
-relu([-1.0, 2.0]) -> [0., 2.]
-nn.functional.hardtanh([-2.0, 0.5]) -> [-1.0000,  0.5000]
-nn.functional.relu6([-1.0, 2.0, 7.0]) -> [0., 2., 6.]
-nn.functional.leaky_relu([-2.0, 0.5], 0.25) -> [-0.5000,  0.5000]
-prelu(torch.tensor([-2.0, 3.0]), torch.tensor(0.25)) -> [-0.5000,  3.0000]
-threshold([0.5, 2.0], 1.0, -1.0) -> [-1.,  2.]
-nn.functional.elu([-1.0, 0.5]) -> [-0.6321,  0.5000]
-celu([-1.0, 0.5]) -> [-0.6321,  0.5000]
-selu([-1.0, 1.0]) -> [-1.1113,  1.0507]
-rrelu([-1.0, 2.0], 0.1, 0.3) -> [-0.2000,  2.0000]
-nn.functional.gelu([-1.0, 0.5]) -> [-0.1587,  0.3457]
-nn.functional.silu([-1.0, 0.5]) -> [-0.2689,  0.3112]
-nn.functional.softplus([0.0, 2.0]) -> [0.6931, 2.1269]
-nn.functional.mish([-1.0, 0.5]) -> [-0.3034,  0.3752]
-nn.functional.logsigmoid([0.0, 2.0]) -> [-0.6931, -0.1269]
-nn.functional.softsign([-1.0, 3.0]) -> [-0.5000,  0.7500]
-nn.functional.tanhshrink([-1.0, 0.5]) -> [-0.2384,  0.0379]
-nn.functional.hardsigmoid([-4.0, 0.0, 1.5]) -> [0.0000, 0.5000, 0.7500]
-nn.functional.hardswish([-4.0, 1.0, 4.0]) -> [-0.0000, 0.6667, 4.0000]
-nn.functional.softshrink([-1.0, 0.25, 1.0]) -> [-0.5000,  0.0000,  0.5000]
-hardshrink([-1.0, 0.3, 0.7]) -> [-1.0000,  0.0000,  0.7000]
-nn.functional.glu([1.0, 2.0, 0.0, 0.0]) -> [0.5000, 1.0000]
-softmax([1.0, 2.0, 3.0], 0) -> [0.0900, 0.2447, 0.6652]
-log_softmax([1.0, 2.0, 3.0], 0) -> [-2.4076, -1.4076, -0.4076]
-add([1.0, 2.0], [0.5, 0.5], alpha=2) -> [2., 3.]
-sub([5.0, 6.0], [1.0, 2.0], alpha=2) -> [3., 2.]
-rsub([1.0, 2.0], 10) -> [9., 8.]
-mul([1.0, 2.0], 3) -> [3., 6.]
-div([7.0, -7.0], 2) -> [ 3.5000, -3.5000]
-div([7.0, -7.0], 2, rounding_mode="floor") -> [ 3., -4.]
-pow([1.0, 2.0, 3.0], 2) -> [1., 4., 9.]
-pow(2, [1.0, 2.0]) -> [2., 4.]
-neg([1.0, -2.0]) -> [-1.,  2.]
 abs([-1.5, 2.0]) -> [1.5000, 2.0000]
-x = torch.tensor([1.0, 2.0], requires_grad=True); clone(x) -> [1., 2.], grad_fn=<CloneBackward0>
-equal([1.0, 2.0], [1.0, 2.0]) -> True
-isclose([1.0, 2.0], [1.0 + 1e-6, 3.0]) -> [ True, False]
-allclose([1.0], [1.0 + 1e-6]) -> True
-logical_not([True, False]) -> [False,  True]
-bitwise_not([0, 1, 5]) -> [-1, -2, -6]
-x = [-1.0, 2.0, -3.0]; where(x > 0, x, 0.0) -> [0., 2., 0.]
-nonzero([0, 3, 0, 4]) -> [[1], [3]]
-argwhere([[0, 1], [2, 0]]) -> [[0, 1], [1, 0]]
-isin([1, 2, 3], [2, 5]) -> [False,  True, False]
-frac([1.5, -2.25]) -> [ 0.5000, -0.2500]
-fmod([7.0, -7.0], 3.0) -> [ 1., -1.]
-remainder([7.0, -7.0], 3.0) -> [1., 2.]
-floor_divide([7.0, -7.0], 2.0) -> [ 3., -4.]
-clamp([-2.0, 0.5, 3.0], min=-1.0, max=1.0) -> [-1.0000,  0.5000,  1.0000]
-clamp_min([1.0, 5.0], 2.0) -> [2., 5.]
-clamp_max([1.0, 5.0], 2.0) -> [1., 2.]
-square([3.0, -2.0]) -> [9., 4.]
-logit([0.25, 0.5]) -> [-1.0986,  0.0000]
-polygamma(1, [1.0, 2.0]) -> [1.6449, 0.6449]
-igamma([1.0, 2.0], [1.0, 1.0]) -> [0.6321, 0.2642]
-igammac([1.0, 2.0], [1.0, 1.0]) -> [0.3679, 0.7358]
-sign([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
-sgn([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
-sgn(torch.tensor(3 + 4j)) -> tensor(0.6000+0.8000j)
-nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0) -> [0., 9., 1.]
-positive([1.0, -2.0]) -> [ 1., -2.]
-conj([1 + 2j]) -> [1.-2.j]
-conj_physical([1 + 2j]) -> [1.-2.j]
-angle([1.0, -1.0]) -> [0.0000, 3.1416]
-angle([1j, 1 + 1j]) -> [1.5708, 0.7854]
-heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5)) -> [0.0000, 0.5000, 1.0000]
-ldexp([1.0, 1.5], [3, -1]) -> [8.0000, 0.7500]
-lerp([0.0, 10.0], [1.0, 20.0], 0.25) -> [ 0.2500, 12.5000]
+add([1.0, 2.0], [0.5, 0.5], alpha=2) -> [2., 3.]
+addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)) -> [[6.]]
 addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=2) -> [ 7., 17.]
-mvlgamma([3.0, 4.0], 2) -> [1.5502, 3.5651]
-masked_select([1.0, 2.0, 3.0], [True, False, True]) -> [1., 3.]
-masked_fill([1.0, 2.0], [True, False], 0.0) -> [0., 2.]
-select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1) -> [[0., 0.], [1., 1.]]
-slice_scatter(torch.zeros(4), torch.ones(2), start=2) -> [0., 0., 1., 1.]
-diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0])) -> [[1., 0.], [0., 2.]]
-gather([[1, 2], [3, 4]], 1, [[0], [1]]) -> [[1], [4]]
-take_along_dim([[1, 2], [3, 4]], [[0], [1]], 1) -> [[1], [4]]
-scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0])) -> [5., 0., 1.]
-scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0])) -> [6., 0.]
-index_select([5, 6, 7], 0, [2, 0]) -> [7, 5]
-index_copy(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor([1.0, 2.0])) -> [1., 0., 2.]
-index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5.0) -> [5., 0., 5.]
-index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(5.0)) -> [5., 0., 5.]
-take([[1, 2], [3, 4]], [0, 3]) -> [1, 4]
-put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0])) -> [[0., 5.], [6., 0.]]
 addmm(torch.ones(1, 1), torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])) -> [[12.]]
 addmv(torch.ones(1), torch.tensor([[1.0, 2.0]]), torch.tensor([3.0, 4.0])) -> [12.]
 addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])) -> [[3., 4.], [6., 8.]]
-baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1)) -> [[[3.]]]
-addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)) -> [[6.]]
-einsum("ij,j->i", torch.ones(2, 3), torch.ones(3)) -> [3., 3.]
-tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1) -> [[3., 3.], [3., 3.]]
-kron([1, 2], [1, 10]) -> [ 1, 10,  2, 20]
-cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], dim=0) -> [0., 0., 1.]
-matrix_power([[1.0, 1.0], [0.0, 1.0]], 3) -> [[1., 3.], [0., 1.]]
-trace([[1.0, 2.0], [3.0, 4.0]]) -> tensor(5.)
-cdist([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]]) -> [[5., 1.]]
-linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]]))) -> [[-0.6000], [-0.8000]]
-orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]]))) -> [[-0.6000], [-0.8000]]
-ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1)) -> [[-1.4000], [-0.2000]]
-frobenius_norm([[3.0, 4.0]], (0, 1)) -> tensor(5.)
-nuclear_norm(torch.diag(torch.tensor([3.0, 4.5]))) -> tensor(7.5000)
-binomial([3.0, 5.0], [1.0, 0.0]) -> [3., 0.]
-linalg.lu_factor_ex([[0.0, 2.0], [4.0, 0.0]]).info -> tensor(0, dtype=torch.int32)
-linalg.ldl_factor([[2.0, 0.0], [0.0, 4.0]]).LD -> [[2., 0.], [0., 4.]]
-linalg.ldl_factor_ex([[2.0, 0.0], [0.0, 4.0]]).info -> tensor(0, dtype=torch.int32)
-mm([[1.0, 2.0]], [[3.0], [4.0]]) -> [[11.]]
-mv([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> [3., 7.]
-bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape -> torch.Size([2, 1, 1])
-dot([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
-vdot([1j, 2.0], [1j, 3.0]) -> tensor(7.+0.j)
-inner([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
-outer([1.0, 2.0], [3.0, 4.0]) -> [[3., 4.], [6., 8.]]
-stft(torch.ones(8), 4, return_complex=True).shape -> torch.Size([3, 9])
-is_floating_point([1.0]) -> True
-is_complex(torch.tensor(1j)) -> True
-numel(torch.zeros(2, 3)) -> 6
-is_nonzero([2.0]) -> True
-is_same_size(torch.zeros(2), torch.ones(2)) -> True
-result_type([1, 2], 1.0) -> torch.float32
-promote_types(torch.int64, torch.float32) -> torch.float32
-can_cast(torch.float32, torch.int64) -> False
-is_inference([1.0]) -> False
-is_signed(torch.tensor([1], dtype=torch.uint8)) -> False
-is_conj(torch.tensor(1j).conj()) -> False
-is_neg([-1.0]) -> False
-typename([1.0]) -> 'torch.FloatTensor'
-detach(torch.ones(2, requires_grad=True)).requires_grad -> False
-detach_(torch.ones(2, requires_grad=True) * 2).requires_grad -> False
-get_device(torch.ones(2)) -> -1
-vander([1, 2, 3]) -> [[1, 1, 1], [4, 2, 1], [9, 3, 1]]
-gradient([1.0, 4.0, 9.0, 16.0]) -> (tensor([3., 4., 6., 7.]),)
-i0([0.0, 1.0]) -> [1.0000, 1.2661]
-unravel_index([3, 5], (2, 3)) -> (tensor([1, 1]), tensor([0, 2]))
-logcumsumexp([0.0, 0.0, 0.0], 0) -> [0.0000, 0.6931, 1.0986]
-diff([1.0, 4.0, 9.0]) -> [3., 5.]
-trapezoid([1.0, 2.0, 3.0]) -> tensor(4.)
-cumulative_trapezoid([1.0, 2.0, 3.0]) -> [1.5000, 4.0000]
-histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist -> [[0., 1.], [1., 0.]]
-segment_reduce([1.0, 2.0, 3.0], "sum", lengths=[2, 1]) -> [3., 3.]
-nonzero_static([0, 3, 4], size=3) -> [[ 1], [ 2], [-1]]
-frexp([6.0, 0.5]) -> mantissa=[0.7500, 0.5000]; exponent=[3, 0], dtype=torch.int32
-linalg.vector_norm([3.0, -4.0], 1) -> tensor(7.)
-linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]]) -> tensor(5.)
-linalg.norm([3.0, 4.0]) -> tensor(5.)
-linalg.cond(torch.diag(torch.tensor([1.0, 4.0]))) -> tensor(4.)
-linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> tensor(1)
-norm_except_dim([[3.0, 4.0], [6.0, 8.0]]) -> [[ 5.], [10.]]
-argsort([3.0, 1.0, 2.0]) -> [1, 2, 0]
-msort([3.0, 1.0, 2.0]) -> [1., 2., 3.]
-topk([3.0, 1.0, 2.0], 2) -> values=[3., 2.]; indices=[0, 2]
-searchsorted([1.0, 3.0, 5.0], [2.0, 5.0]) -> [1, 2]
-bucketize([0.5, 2.0, 9.0], [1.0, 2.0, 3.0]) -> [0, 1, 3]
-histc([1.0, 2.0, 2.5, 4.0], 3) -> [1., 2., 1.]
-bincount([0, 2, 2]) -> [1, 0, 2]
-unique([3, 1, 3], return_counts=True) -> (tensor([1, 3]), tensor([1, 2]))
-unique_consecutive([1, 1, 2, 1]) -> [1, 2, 1]
-cov([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]) -> [[ 1., -1.], [-1.,  1.]]
-corrcoef([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]) -> [[ 1., -1.], [-1.,  1.]]
-sum([[1.0, 2.0], [3.0, 4.0]], 1) -> [3., 7.]
-nansum(torch.tensor([1.0, torch.nan, 3.0])) -> tensor(4.)
-mean([[1.0, 2.0], [3.0, 4.0]], 0) -> [2., 3.]
-nanmean(torch.tensor([1.0, torch.nan, 3.0])) -> tensor(2.)
-prod([2.0, 3.0, 4.0]) -> tensor(24.)
-all([[True, False], [True, True]], dim=1) -> [False,  True]
-any([[True, False], [False, False]], dim=1) -> [ True, False]
-count_nonzero([[0, 1], [2, 3]], 1) -> [1, 2]
-norm([3.0, 4.0]) -> tensor(5.)
-dist([0.0, 0.0], [3.0, 4.0]) -> tensor(5.)
-renorm([[3.0, 4.0], [0.3, 0.4]], 2, 0, 1.0) -> [[0.6000, 0.8000], [0.3000, 0.4000]]
-logsumexp([1.0, 2.0, 3.0], 0) -> tensor(3.4076)
+adjoint([[1 + 1j, 2j]]) -> [[1.-1.j], [0.-2.j]]
 alias_copy([1, 2]) -> [1, 2]
-slice_copy(torch.arange(6), 0, 1, 5, 2) -> [1, 3]
-narrow_copy(torch.arange(5), 0, 1, 3) -> [1, 2, 3]
+all([[True, False], [True, True]], dim=1) -> [False,  True]
+allclose([1.0], [1.0 + 1e-6]) -> True
+aminmax([3.0, 1.0, 2.0]) -> min=tensor(1.); max=tensor(3.)
+angle([1.0, -1.0]) -> [0.0000, 3.1416]
+angle([1j, 1 + 1j]) -> [1.5708, 0.7854]
+any([[True, False], [False, False]], dim=1) -> [ True, False]
+arange(5) -> [0, 1, 2, 3, 4]
+arange(1, 2, 0.25) -> [1.0000, 1.2500, 1.5000, 1.7500]
+argsort([3.0, 1.0, 2.0]) -> [1, 2, 0]
+argwhere([[0, 1], [2, 0]]) -> [[0, 1], [1, 0]]
+as_strided(torch.arange(6), (2, 2), (3, 1)) -> [[0, 1], [3, 4]]
 as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,)) -> [1., 0., 1., 0.]
-empty_permuted((2, 3), (1, 0)).stride() -> (1, 2)
-fill(torch.zeros(2), 3.0) -> [3., 3.]
-slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2) -> [0, 1, 2, 3]
-complex([1.0], [2.0]) -> [1.+2.j]
-polar([2.0], [0.0]) -> [2.+0.j]
-cartesian_prod([1, 2], [3, 4]) -> [[1, 3], [1, 4], [2, 3], [2, 4]]
-combinations([1, 2, 3]) -> [[1, 2], [1, 3], [2, 3]]
-cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]) -> [1., 2., 3.]
-stack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
-hstack([torch.tensor([1, 2]), torch.tensor([3])]) -> [1, 2, 3]
-vstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
-dstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[[1, 3], [2, 4]]]
-column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 3], [2, 4]]
-block_diag(torch.ones(1, 2), torch.tensor([[5.0]])) -> [[1., 1., 0.], [0., 0., 5.]]
 atleast_1d(torch.tensor(1.0)) -> [1.]
 atleast_2d([1.0, 2.0]) -> [[1., 2.]]
 atleast_3d([1.0, 2.0]).shape -> torch.Size([1, 2, 1])
-tile([1, 2], (2, 2)) -> [[1, 2, 1, 2], [1, 2, 1, 2]]
-repeat_interleave([1, 2], 2) -> [1, 1, 2, 2]
-repeat_interleave([0, 3, 1]) -> [1, 1, 1, 2]
+baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1)) -> [[[3.]]]
+bartlett_window(4) -> [0.0000, 0.5000, 1.0000, 0.5000]
+bernoulli([0.0, 1.0]) -> [0., 1.]
+bincount([0, 2, 2]) -> [1, 0, 2]
+binomial([3.0, 5.0], [1.0, 0.0]) -> [3., 0.]
+bitwise_not([0, 1, 5]) -> [-1, -2, -6]
+blackman_window(5).shape -> torch.Size([5])
+block_diag(torch.ones(1, 2), torch.tensor([[5.0]])) -> [[1., 1., 0.], [0., 0., 5.]]
+bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape -> torch.Size([2, 1, 1])
+broadcast_shapes((2, 1), (3,)) -> torch.Size([2, 3])
+broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]
+bucketize([0.5, 2.0, 9.0], [1.0, 2.0, 3.0]) -> [0, 1, 3]
+can_cast(torch.float32, torch.int64) -> False
+cartesian_prod([1, 2], [3, 4]) -> [[1, 3], [1, 4], [2, 3], [2, 4]]
+cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]) -> [1., 2., 3.]
+cdist([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]]) -> [[5., 1.]]
+celu([-1.0, 0.5]) -> [-0.6321,  0.5000]
+cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
+cholesky_inverse([[2.0, 0.0], [0.0, 4.0]]) -> [[0.2500, 0.0000], [0.0000, 0.0625]]
+cholesky_solve([[4.0], [4.0]], [[2.0, 0.0], [0.0, 1.0]]) -> [[1.], [4.]]
+chunk(torch.arange(5), 2) -> (tensor([0, 1, 2]), tensor([3, 4]))
+clamp([-2.0, 0.5, 3.0], min=-1.0, max=1.0) -> [-1.0000,  0.5000,  1.0000]
+clamp_max([1.0, 5.0], 2.0) -> [1., 2.]
+clamp_min([1.0, 5.0], 2.0) -> [2., 5.]
+x = torch.tensor([1.0, 2.0], requires_grad=True); clone(x) -> [1., 2.], grad_fn=<CloneBackward0>
+column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 3], [2, 4]]
+combinations([1, 2, 3]) -> [[1, 2], [1, 3], [2, 3]]
+complex([1.0], [2.0]) -> [1.+2.j]
+conj([1 + 2j]) -> [1.-2.j]
+conj_physical([1 + 2j]) -> [1.-2.j]
+corrcoef([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]) -> [[ 1., -1.], [-1.,  1.]]
+count_nonzero([[0, 1], [2, 3]], 1) -> [1, 2]
+cov([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]) -> [[ 1., -1.], [-1.,  1.]]
+cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], dim=0) -> [0., 0., 1.]
+cumulative_trapezoid([1.0, 2.0, 3.0]) -> [1.5000, 4.0000]
+detach(torch.ones(2, requires_grad=True)).requires_grad -> False
+detach_(torch.ones(2, requires_grad=True) * 2).requires_grad -> False
+diag([1, 2]) -> [[1, 0], [0, 2]]
+diag([[1, 2], [3, 4]]) -> [1, 4]
+diag_embed([1, 2]) -> [[1, 0], [0, 2]]
+diagflat([1, 2], 1) -> [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
+diagonal([[1, 2], [3, 4]]) -> [1, 4]
+diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0])) -> [[1., 0.], [0., 2.]]
+diff([1.0, 4.0, 9.0]) -> [3., 5.]
+dist([0.0, 0.0], [3.0, 4.0]) -> tensor(5.)
+div([7.0, -7.0], 2) -> [ 3.5000, -3.5000]
+div([7.0, -7.0], 2, rounding_mode="floor") -> [ 3., -4.]
+dot([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
+dstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[[1, 3], [2, 4]]]
+einsum("ij,j->i", torch.ones(2, 3), torch.ones(3)) -> [3., 3.]
+nn.functional.elu([-1.0, 0.5]) -> [-0.6321,  0.5000]
+empty(2, 3).shape -> torch.Size([2, 3])
+empty_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
+empty_permuted((2, 3), (1, 0)).stride() -> (1, 2)
+empty_strided((2, 3), (1, 2)).stride() -> (1, 2)
+equal([1.0, 2.0], [1.0, 2.0]) -> True
+eye(2) -> [[1., 0.], [0., 1.]]
+fft.fftshift([0, 1, -2, -1]) -> [-2, -1,  0,  1]
+fft.ifftshift([-2, -1, 0, 1]) -> [ 0,  1, -2, -1]
+fill(torch.zeros(2), 3.0) -> [3., 3.]
+fill_(torch.zeros(2), 3.0) -> [3., 3.]
+flatten(torch.zeros(2, 3, 4), 1).shape -> torch.Size([2, 12])
 flip([[1, 2], [3, 4]], (0, 1)) -> [[4, 3], [2, 1]]
 fliplr([[1, 2], [3, 4]]) -> [[2, 1], [4, 3]]
 flipud([[1, 2], [3, 4]]) -> [[3, 4], [1, 2]]
-roll([1, 2, 3], 1) -> [3, 1, 2]
-rot90([[1, 2], [3, 4]]) -> [[2, 4], [1, 3]]
-tril([[1, 2], [3, 4]]) -> [[1, 0], [3, 4]]
-triu([[1, 2], [3, 4]]) -> [[1, 2], [0, 4]]
-diag_embed([1, 2]) -> [[1, 0], [0, 2]]
-diag([1, 2]) -> [[1, 0], [0, 2]]
-diag([[1, 2], [3, 4]]) -> [1, 4]
-diagflat([1, 2], 1) -> [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
-reshape(torch.arange(4), (2, -1)) -> [[0, 1], [2, 3]]
-flatten(torch.zeros(2, 3, 4), 1).shape -> torch.Size([2, 12])
-unflatten(torch.zeros(6, 2), 0, (2, -1)).shape -> torch.Size([2, 3, 2])
-ravel([[1, 2], [3, 4]]) -> [1, 2, 3, 4]
-squeeze(torch.zeros(1, 2, 1)).shape -> torch.Size([2])
-unsqueeze(torch.zeros(2, 3), 1).shape -> torch.Size([2, 1, 3])
-transpose([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]
-swapaxes(torch.zeros(2, 3), 0, 1).shape -> torch.Size([3, 2])
-swapdims(torch.zeros(2, 3), 0, 1).shape -> torch.Size([3, 2])
-t([[1, 2], [3, 4]]) -> [[1, 3], [2, 4]]
-permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape -> torch.Size([4, 2, 3])
-adjoint([[1 + 1j, 2j]]) -> [[1.-1.j], [0.-2.j]]
-broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]
-broadcast_shapes((2, 1), (3,)) -> torch.Size([2, 3])
-select([[1, 2], [3, 4]], 1, 0) -> [1, 3]
-narrow(torch.arange(5), 0, 1, 3) -> [1, 2, 3]
-diagonal([[1, 2], [3, 4]]) -> [1, 4]
-as_strided(torch.arange(6), (2, 2), (3, 1)) -> [[0, 1], [3, 4]]
-real([1 + 2j, 3 - 1j]) -> [1., 3.]
+floor_divide([7.0, -7.0], 2.0) -> [ 3., -4.]
+fmod([7.0, -7.0], 3.0) -> [ 1., -1.]
+frac([1.5, -2.25]) -> [ 0.5000, -0.2500]
+frexp([6.0, 0.5]) -> mantissa=[0.7500, 0.5000]; exponent=[3, 0], dtype=torch.int32
+frobenius_norm([[3.0, 4.0]], (0, 1)) -> tensor(5.)
+frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8) -> [1, 2, 3], dtype=torch.uint8
+full((2, 2), 7) -> [[7, 7], [7, 7]]
+full_like(torch.zeros(2), 7.0) -> [7., 7.]
+gather([[1, 2], [3, 4]], 1, [[0], [1]]) -> [[1], [4]]
+nn.functional.gelu([-1.0, 0.5]) -> [-0.1587,  0.3457]
+geqrf([[3.0], [4.0]]) -> a=[[-5.0000], [ 0.5000]]; tau=[1.6000]
+get_device(torch.ones(2)) -> -1
+nn.functional.glu([1.0, 2.0, 0.0, 0.0]) -> [0.5000, 1.0000]
+gradient([1.0, 4.0, 9.0, 16.0]) -> (tensor([3., 4., 6., 7.]),)
+hamming_window(4) -> [0.0800, 0.5400, 1.0000, 0.5400]
+hann_window(4) -> [0.0000, 0.5000, 1.0000, 0.5000]
+hardshrink([-1.0, 0.3, 0.7]) -> [-1.0000,  0.0000,  0.7000]
+nn.functional.hardsigmoid([-4.0, 0.0, 1.5]) -> [0.0000, 0.5000, 0.7500]
+nn.functional.hardswish([-4.0, 1.0, 4.0]) -> [-0.0000, 0.6667, 4.0000]
+nn.functional.hardtanh([-2.0, 0.5]) -> [-1.0000,  0.5000]
+heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5)) -> [0.0000, 0.5000, 1.0000]
+histc([1.0, 2.0, 2.5, 4.0], 3) -> [1., 2., 1.]
+histogram([1.0, 2.0, 1.0], bins=2) -> hist=[2., 1.]; bin_edges=[1.0000, 1.5000, 2.0000]
+histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist -> [[0., 1.], [1., 0.]]
+hstack([torch.tensor([1, 2]), torch.tensor([3])]) -> [1, 2, 3]
+i0([0.0, 1.0]) -> [1.0000, 1.2661]
+igamma([1.0, 2.0], [1.0, 1.0]) -> [0.6321, 0.2642]
+igammac([1.0, 2.0], [1.0, 1.0]) -> [0.3679, 0.7358]
 imag([1 + 2j, 3 - 1j]) -> [ 2., -1.]
-view_as_real([1 + 2j]) -> [[1., 2.]]
-view_as_complex([[1.0, 2.0]]) -> [1.+2.j]
-unbind([[1, 2], [3, 4]]) -> (tensor([1, 2]), tensor([3, 4]))
-split(torch.arange(5), 2) -> (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-split_with_sizes(torch.arange(5), (1, 4)) -> (tensor([0]), tensor([1, 2, 3, 4]))
-chunk(torch.arange(5), 2) -> (tensor([0, 1, 2]), tensor([3, 4]))
-tensor_split(torch.arange(5), 2) -> (tensor([0, 1, 2]), tensor([3, 4]))
-unsafe_split(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
-unsafe_split_with_sizes(torch.arange(4), (1, 3)) -> (tensor([0]), tensor([1, 2, 3]))
-unsafe_chunk(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
+index_copy(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor([1.0, 2.0])) -> [1., 0., 2.]
+index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5.0) -> [5., 0., 5.]
+index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(5.0)) -> [5., 0., 5.]
+index_select([5, 6, 7], 0, [2, 0]) -> [7, 5]
+inner([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
+is_complex(torch.tensor(1j)) -> True
+is_conj(torch.tensor(1j).conj()) -> False
+is_floating_point([1.0]) -> True
+is_inference([1.0]) -> False
+is_neg([-1.0]) -> False
+is_nonzero([2.0]) -> True
+is_same_size(torch.zeros(2), torch.ones(2)) -> True
+is_signed(torch.tensor([1], dtype=torch.uint8)) -> False
+isclose([1.0, 2.0], [1.0 + 1e-6, 3.0]) -> [ True, False]
+isin([1, 2, 3], [2, 5]) -> [False,  True, False]
+kaiser_window(4) -> [5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01]
+kron([1, 2], [1, 10]) -> [ 1, 10,  2, 20]
+kthvalue([3.0, 1.0, 2.0], 2) -> values=tensor(2.); indices=tensor(2)
+ldexp([1.0, 1.5], [3, -1]) -> [8.0000, 0.7500]
+nn.functional.leaky_relu([-2.0, 0.5], 0.25) -> [-0.5000,  0.5000]
+lerp([0.0, 10.0], [1.0, 20.0], 0.25) -> [ 0.2500, 12.5000]
+linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
+linalg.cholesky_ex([[4.0, 2.0], [2.0, 5.0]]).L -> [[2., 0.], [1., 2.]]
+linalg.cond(torch.diag(torch.tensor([1.0, 4.0]))) -> tensor(4.)
+linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) -> [0., 0., 1.]
+linalg.det([[1.0, 2.0], [3.0, 4.5]]) -> tensor(-1.5000)
+linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]) -> [1., 4.]
+linalg.eig(torch.diag(torch.tensor([2.0, 3.0]))).eigenvalues -> [2.+0.j, 3.+0.j]
+linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.round(decimals=3) -> [1., 3.]
+linalg.eigvals(torch.diag(torch.tensor([2.0, 3.0]))) -> [2.+0.j, 3.+0.j]
+linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(decimals=3) -> [1., 3.]
+linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]]))) -> [[-0.6000], [-0.8000]]
 linalg.inv([[2.0, 0.0], [0.0, 4.0]]) -> [[0.5000, 0.0000], [0.0000, 0.2500]]
 linalg.inv_ex([[2.0, 0.0], [0.0, 4.0]]).inverse -> [[0.5000, 0.0000], [0.0000, 0.2500]]
+linalg.ldl_factor([[2.0, 0.0], [0.0, 4.0]]).LD -> [[2., 0.], [0., 4.]]
+linalg.ldl_factor_ex([[2.0, 0.0], [0.0, 4.0]]).info -> tensor(0, dtype=torch.int32)
+linalg.lu([[0.0, 2.0], [4.0, 0.0]]).U -> [[4., 0.], [0., 2.]]
+linalg.lu_factor_ex([[0.0, 2.0], [4.0, 0.0]]).info -> tensor(0, dtype=torch.int32)
+linalg.matrix_exp([[0.0, 1.0], [0.0, 0.0]]) -> [[1., 1.], [0., 1.]]
+linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]]) -> tensor(5.)
+linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> tensor(1)
+linalg.norm([3.0, 4.0]) -> tensor(5.)
 linalg.pinv([[2.0, 0.0], [0.0, 0.0]]) -> [[0.5000, 0.0000], [0.0000, 0.0000]]
-pinverse([[2.0, 0.0], [0.0, 0.0]]) -> [[0.5000, 0.0000], [0.0000, 0.0000]]
+linalg.slogdet([[0.0, 2.0], [4.0, 0.0]]) -> sign=tensor(-1.); logabsdet=tensor(2.0794)
 linalg.solve(2 * torch.eye(2), torch.ones(2)) -> [0.5000, 0.5000]
 linalg.solve_ex(2 * torch.eye(2), torch.ones(2)).result -> [0.5000, 0.5000]
 linalg.solve_triangular(torch.eye(2) * 2, torch.ones(2, 1), upper=True) -> [[0.5000], [0.5000]]
-triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution -> [[0.5000], [0.5000]]
-cholesky_solve([[4.0], [4.0]], [[2.0, 0.0], [0.0, 1.0]]) -> [[1.], [4.]]
-cholesky_inverse([[2.0, 0.0], [0.0, 4.0]]) -> [[0.2500, 0.0000], [0.0000, 0.0625]]
+linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3) -> [3., 2.]
+linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3) -> [3., 2.]
 linalg.tensorinv(torch.eye(4).reshape(4, 2, 2), ind=1).shape -> torch.Size([2, 2, 4])
 linalg.tensorsolve(torch.eye(4).reshape(4, 2, 2), torch.arange(4.0)) -> [[0., 1.], [2., 3.]]
-linalg.det([[1.0, 2.0], [3.0, 4.5]]) -> tensor(-1.5000)
-linalg.slogdet([[0.0, 2.0], [4.0, 0.0]]) -> sign=tensor(-1.); logabsdet=tensor(2.0794)
-slogdet([[0.0, 2.0], [4.0, 0.0]]) -> sign=tensor(-1.); logabsdet=tensor(2.0794)
-logdet([[2.0, 0.0], [0.0, 4.0]]) -> tensor(2.0794)
-linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
-cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
-linalg.cholesky_ex([[4.0, 2.0], [2.0, 5.0]]).L -> [[2., 0.], [1., 2.]]
-linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3) -> [3., 2.]
-svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3) -> [3., 2.]
-linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3) -> [3., 2.]
-linalg.eig(torch.diag(torch.tensor([2.0, 3.0]))).eigenvalues -> [2.+0.j, 3.+0.j]
-linalg.eigvals(torch.diag(torch.tensor([2.0, 3.0]))) -> [2.+0.j, 3.+0.j]
-linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.round(decimals=3) -> [1., 3.]
-linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(decimals=3) -> [1., 3.]
-linalg.lu([[0.0, 2.0], [4.0, 0.0]]).U -> [[4., 0.], [0., 2.]]
-linalg.matrix_exp([[0.0, 1.0], [0.0, 0.0]]) -> [[1., 1.], [0., 1.]]
-linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) -> [0., 0., 1.]
-linalg.vecdot([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
-linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]) -> [1., 4.]
 linalg.vander([1, 2, 3]) -> [[1, 1, 1], [1, 2, 4], [1, 3, 9]]
-fft.fftshift([0, 1, -2, -1]) -> [-2, -1,  0,  1]
-fft.ifftshift([-2, -1, 0, 1]) -> [ 0,  1, -2, -1]
+linalg.vecdot([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
+linalg.vector_norm([3.0, -4.0], 1) -> tensor(7.)
+linspace(0, 1, 5) -> [0.0000, 0.2500, 0.5000, 0.7500, 1.0000]
+log_softmax([1.0, 2.0, 3.0], 0) -> [-2.4076, -1.4076, -0.4076]
+logcumsumexp([0.0, 0.0, 0.0], 0) -> [0.0000, 0.6931, 1.0986]
+logdet([[2.0, 0.0], [0.0, 4.0]]) -> tensor(2.0794)
+logical_not([True, False]) -> [False,  True]
+logit([0.25, 0.5]) -> [-1.0986,  0.0000]
+nn.functional.logsigmoid([0.0, 2.0]) -> [-0.6931, -0.1269]
+logspace(0, 2, 3) -> [  1.,  10., 100.]
+logsumexp([1.0, 2.0, 3.0], 0) -> tensor(3.4076)
+masked_fill([1.0, 2.0], [True, False], 0.0) -> [0., 2.]
+masked_select([1.0, 2.0, 3.0], [True, False, True]) -> [1., 3.]
+matrix_power([[1.0, 1.0], [0.0, 1.0]], 3) -> [[1., 3.], [0., 1.]]
+mean([[1.0, 2.0], [3.0, 4.0]], 0) -> [2., 3.]
+nn.functional.mish([-1.0, 0.5]) -> [-0.3034,  0.3752]
+mm([[1.0, 2.0]], [[3.0], [4.0]]) -> [[11.]]
+mode([1, 2, 2, 3]) -> values=tensor(2); indices=tensor(2)
+msort([3.0, 1.0, 2.0]) -> [1., 2., 3.]
+mul([1.0, 2.0], 3) -> [3., 6.]
+multinomial([0.0, 1.0, 0.0], 2, replacement=True) -> [1, 1]
+mv([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> [3., 7.]
+mvlgamma([3.0, 4.0], 2) -> [1.5502, 3.5651]
+nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0) -> [0., 9., 1.]
+nanmean(torch.tensor([1.0, torch.nan, 3.0])) -> tensor(2.)
+nansum(torch.tensor([1.0, torch.nan, 3.0])) -> tensor(4.)
+narrow(torch.arange(5), 0, 1, 3) -> [1, 2, 3]
+narrow_copy(torch.arange(5), 0, 1, 3) -> [1, 2, 3]
+neg([1.0, -2.0]) -> [-1.,  2.]
+nonzero([0, 3, 0, 4]) -> [[1], [3]]
+nonzero_static([0, 3, 4], size=3) -> [[ 1], [ 2], [-1]]
+norm([3.0, 4.0]) -> tensor(5.)
+norm_except_dim([[3.0, 4.0], [6.0, 8.0]]) -> [[ 5.], [10.]]
+normal([1.0, 2.0], 0.0) -> [1., 2.]
+nuclear_norm(torch.diag(torch.tensor([3.0, 4.5]))) -> tensor(7.5000)
+numel(torch.zeros(2, 3)) -> 6
+ones(2, 3) -> [[1., 1., 1.], [1., 1., 1.]]
+ones_like(torch.zeros(2)) -> [1., 1.]
+orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]]))) -> [[-0.6000], [-0.8000]]
+ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1)) -> [[-1.4000], [-0.2000]]
+outer([1.0, 2.0], [3.0, 4.0]) -> [[3., 4.], [6., 8.]]
+permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape -> torch.Size([4, 2, 3])
+pinverse([[2.0, 0.0], [0.0, 0.0]]) -> [[0.5000, 0.0000], [0.0000, 0.0000]]
+poisson(torch.zeros(2)) -> [0., 0.]
+polar([2.0], [0.0]) -> [2.+0.j]
+polygamma(1, [1.0, 2.0]) -> [1.6449, 0.6449]
+positive([1.0, -2.0]) -> [ 1., -2.]
+pow([1.0, 2.0, 3.0], 2) -> [1., 4., 9.]
+pow(2, [1.0, 2.0]) -> [2., 4.]
+prelu(torch.tensor([-2.0, 3.0]), torch.tensor(0.25)) -> [-0.5000,  3.0000]
+prod([2.0, 3.0, 4.0]) -> tensor(24.)
+promote_types(torch.int64, torch.float32) -> torch.float32
+put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0])) -> [[0., 5.], [6., 0.]]
+rand(2, 3).shape -> torch.Size([2, 3])
+rand_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
+randint(0, 1, (3,)) -> [0, 0, 0]
+randint_like(torch.zeros(2), 1) -> [0., 0.]
+randn(2, 3).shape -> torch.Size([2, 3])
+randn_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
+randperm(4).sort().values -> [0, 1, 2, 3]
+ravel([[1, 2], [3, 4]]) -> [1, 2, 3, 4]
+real([1 + 2j, 3 - 1j]) -> [1., 3.]
+relu([-1.0, 2.0]) -> [0., 2.]
+nn.functional.relu6([-1.0, 2.0, 7.0]) -> [0., 2., 6.]
+remainder([7.0, -7.0], 3.0) -> [1., 2.]
+renorm([[3.0, 4.0], [0.3, 0.4]], 2, 0, 1.0) -> [[0.6000, 0.8000], [0.3000, 0.4000]]
+repeat_interleave([1, 2], 2) -> [1, 1, 2, 2]
+repeat_interleave([0, 3, 1]) -> [1, 1, 1, 2]
+reshape(torch.arange(4), (2, -1)) -> [[0, 1], [2, 3]]
+result_type([1, 2], 1.0) -> torch.float32
+roll([1, 2, 3], 1) -> [3, 1, 2]
+rot90([[1, 2], [3, 4]]) -> [[2, 4], [1, 3]]
+round([0.5, 1.5, -2.7]) -> [ 0.,  2., -3.]
+round([1.234], decimals=1) -> [1.2000]
+rrelu([-1.0, 2.0], 0.1, 0.3) -> [-0.2000,  2.0000]
+rsub([1.0, 2.0], 10) -> [9., 8.]
+scalar_tensor(3.0) -> tensor(3.)
+scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0])) -> [5., 0., 1.]
+scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0])) -> [6., 0.]
+searchsorted([1.0, 3.0, 5.0], [2.0, 5.0]) -> [1, 2]
+segment_reduce([1.0, 2.0, 3.0], "sum", lengths=[2, 1]) -> [3., 3.]
+select([[1, 2], [3, 4]], 1, 0) -> [1, 3]
+select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1) -> [[0., 0.], [1., 1.]]
+selu([-1.0, 1.0]) -> [-1.1113,  1.0507]
+sgn([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
+sgn(torch.tensor(3 + 4j)) -> tensor(0.6000+0.8000j)
+sign([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
+nn.functional.silu([-1.0, 0.5]) -> [-0.2689,  0.3112]
+slice_copy(torch.arange(6), 0, 1, 5, 2) -> [1, 3]
+slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2) -> [0, 1, 2, 3]
+slice_scatter(torch.zeros(4), torch.ones(2), start=2) -> [0., 0., 1., 1.]
+slogdet([[0.0, 2.0], [4.0, 0.0]]) -> sign=tensor(-1.); logabsdet=tensor(2.0794)
+softmax([1.0, 2.0, 3.0], 0) -> [0.0900, 0.2447, 0.6652]
+nn.functional.softplus([0.0, 2.0]) -> [0.6931, 2.1269]
+nn.functional.softshrink([-1.0, 0.25, 1.0]) -> [-0.5000,  0.0000,  0.5000]
+nn.functional.softsign([-1.0, 3.0]) -> [-0.5000,  0.7500]
+sort([3.0, 1.0, 2.0]) -> values=[1., 2., 3.]; indices=[1, 2, 0]
+split(torch.arange(5), 2) -> (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+split_with_sizes(torch.arange(5), (1, 4)) -> (tensor([0]), tensor([1, 2, 3, 4]))
+square([3.0, -2.0]) -> [9., 4.]
+squeeze(torch.zeros(1, 2, 1)).shape -> torch.Size([2])
+stack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
+stft(torch.ones(8), 4, return_complex=True).shape -> torch.Size([3, 9])
+sub([5.0, 6.0], [1.0, 2.0], alpha=2) -> [3., 2.]
+sum([[1.0, 2.0], [3.0, 4.0]], 1) -> [3., 7.]
+svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3) -> [3., 2.]
+swapaxes(torch.zeros(2, 3), 0, 1).shape -> torch.Size([3, 2])
+swapdims(torch.zeros(2, 3), 0, 1).shape -> torch.Size([3, 2])
+t([[1, 2], [3, 4]]) -> [[1, 3], [2, 4]]
+take([[1, 2], [3, 4]], [0, 3]) -> [1, 4]
+take_along_dim([[1, 2], [3, 4]], [[0], [1]], 1) -> [[1], [4]]
+nn.functional.tanhshrink([-1.0, 0.5]) -> [-0.2384,  0.0379]
+tensor_split(torch.arange(5), 2) -> (tensor([0, 1, 2]), tensor([3, 4]))
+tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1) -> [[3., 3.], [3., 3.]]
+threshold([0.5, 2.0], 1.0, -1.0) -> [-1.,  2.]
+tile([1, 2], (2, 2)) -> [[1, 2, 1, 2], [1, 2, 1, 2]]
+topk([3.0, 1.0, 2.0], 2) -> values=[3., 2.]; indices=[0, 2]
+trace([[1.0, 2.0], [3.0, 4.0]]) -> tensor(5.)
+transpose([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]
+trapezoid([1.0, 2.0, 3.0]) -> tensor(4.)
+triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution -> [[0.5000], [0.5000]]
+tril([[1, 2], [3, 4]]) -> [[1, 0], [3, 4]]
+tril_indices(2, 2) -> [[0, 1, 1], [0, 0, 1]]
+triu([[1, 2], [3, 4]]) -> [[1, 2], [0, 4]]
+triu_indices(2, 2) -> [[0, 0, 1], [0, 1, 1]]
+typename([1.0]) -> 'torch.FloatTensor'
+unbind([[1, 2], [3, 4]]) -> (tensor([1, 2]), tensor([3, 4]))
+unflatten(torch.zeros(6, 2), 0, (2, -1)).shape -> torch.Size([2, 3, 2])
+unique([3, 1, 3], return_counts=True) -> (tensor([1, 3]), tensor([1, 2]))
+unique_consecutive([1, 1, 2, 1]) -> [1, 2, 1]
+unravel_index([3, 5], (2, 3)) -> (tensor([1, 1]), tensor([0, 2]))
+unsafe_chunk(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
+unsafe_split(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
+unsafe_split_with_sizes(torch.arange(4), (1, 3)) -> (tensor([0]), tensor([1, 2, 3]))
+unsqueeze(torch.zeros(2, 3), 1).shape -> torch.Size([2, 1, 3])
+vander([1, 2, 3]) -> [[1, 1, 1], [4, 2, 1], [9, 3, 1]]
+vdot([1j, 2.0], [1j, 3.0]) -> tensor(7.+0.j)
+view_as_complex([[1.0, 2.0]]) -> [1.+2.j]
+view_as_real([1 + 2j]) -> [[1., 2.]]
+vstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
+x = [-1.0, 2.0, -3.0]; where(x > 0, x, 0.0) -> [0., 2., 0.]
+zero_(torch.ones(2)) -> [0., 0.]
+zeros(2, 3) -> [[0., 0., 0.], [0., 0., 0.]]
+zeros_like(torch.ones(2)) -> [0., 0.]
 """
 
 _ENDS = re.compile(r"(\]+), *\[")

@@ -752,46 +752,27 @@ def lobpcg(
     Tensors are dense, so that all are computed at once, by `eigh`: to rounding, where PyTorch
     iterates until `tol` or `niter`. The result is differentiated by A and by B.
 
-    Parameters
-    ----------
-    A : Tensor
-        Symmetric matrices (..., m, m): of others, the symmetric part counts.
-    k : int, optional
-        How many; as many as X has columns unless given, else one.
-    B : Tensor, optional
-        Symmetric positive definite matrices (..., m, m): A x = e B x is solved.
-    X : Tensor, optional
-        Approximate eigenvectors (..., m, n), of which the number alone counts.
-    n : int, optional
-        How many of them there are; k unless given.
-    iK : Tensor, optional
-        Ignored: what preconditions the iteration.
-    niter : int, optional
-        Ignored: how many iterations there may be.
-    tol : float, optional
-        Ignored: the residual at which the iteration ends.
-    largest : bool, default True
-        The largest eigenvalues, in descending order; or the smallest, ascending.
-    method : str, optional
-        Ignored: "basic" or "ortho", how the iteration makes its vectors orthogonal.
-    tracker : callable, optional
-        None: there is no iteration to follow.
-    ortho_iparams : dict, optional
-        Ignored, as are `ortho_fparams` and `ortho_bparams`: settings of the iteration.
-
-    Returns
-    -------
-    tuple of Tensors
-        The eigenvalues (..., k), and the eigenvectors (..., m, k), orthonormal with B between.
-
-    Raises
-    ------
-    AssertionError
-        For matrices that are not square or of unlike shapes.
-    ValueError
-        If 3 k is larger than m.
-    NotImplementedError
-        If `tracker` is given.
+    A: Symmetric matrices (..., m, m): of others, the symmetric part counts.
+    k (int): How many; as many as X has columns unless given, else one.
+    B: Symmetric positive definite matrices (..., m, m): A x = e B x is solved.
+    X: Approximate eigenvectors (..., m, n), of which the number alone counts.
+    n (int): How many of them there are; k unless given.
+    iK: Ignored: what preconditions the iteration.
+    niter (int): Ignored: how many iterations there may be.
+    tol (float): Ignored: the residual at which the iteration ends.
+    largest (bool, default True): The largest eigenvalues, in descending order; or the smallest,
+        ascending.
+    method (str): Ignored: "basic" or "ortho", how the iteration makes its vectors orthogonal.
+    tracker (callable): None: there is no iteration to follow.
+    ortho_iparams (dict): Ignored, as are `ortho_fparams` and `ortho_bparams`: settings of the
+        iteration.
+    ortho_fparams (dict): As `ortho_iparams`.
+    ortho_bparams (dict): As `ortho_iparams`.
+    -> tuple of Tensors: The eigenvalues (..., k), and the eigenvectors (..., m, k), orthonormal
+        with B between.
+    AssertionError: For matrices that are not square or of unlike shapes.
+    ValueError: If 3 k is larger than m.
+    NotImplementedError: If `tracker` is given.
 
     >>> values, vectors = torch.lobpcg(torch.diag(torch.arange(1.0, 7.0)), k=2)
     >>> values

@@ -35,14 +35,8 @@ DRAWN = _Drawn()
 class Generator:
     """A source of random numbers of its own: `manual_seed`, `seed`, `get_state`, `set_state`.
 
-    Parameters
-    ----------
-    device : device or str, default 'cpu'
-        The CPU.
+    device (device or str): The CPU.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> generator = torch.Generator().manual_seed(0)
     >>> x = torch.rand(2, generator=generator)
     >>> torch.equal(torch.rand(2, generator=generator.manual_seed(0)), x)

@@ -151,14 +151,8 @@ def storage_offset(self: Tensor) -> int:
 class Storage:
     """The memory of a tensor: its bytes, in one piece.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The tensor.
+    tensor: The tensor.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.ones(2).untyped_storage().nbytes()
     8
     """
@@ -189,14 +183,8 @@ class Storage:
 class TypedStorage:
     """The memory of a tensor as elements of its dtype, in order.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The tensor.
+    tensor: The tensor.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.TypedStorage(torch.ones(2)).tolist()
     [1.0, 1.0]
     """

@@ -71,14 +71,8 @@ def set_printoptions(
 def printoptions(**options: Any) -> Iterator[None]:
     """Print tensors in a way within a block, of which `set_printoptions` has the words.
 
-    Parameters
-    ----------
-    **options : object
-        What `set_printoptions` takes.
+    **options: What `set_printoptions` takes.
 
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> with torch._tensor_str.printoptions(precision=2):
     ...     print(torch.tensor(1 / 3))
     tensor(0.33)

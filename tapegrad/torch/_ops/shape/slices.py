@@ -315,10 +315,7 @@ def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
 def _split_method(self: Tensor, split_size: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension: of one size, the last maybe smaller, or of these sizes.
 
-    Parameters
-    ----------
-    split_size : int or sequence of ints
-        The size of the parts, or the sizes, which sum to that of the dimension.
+    split_size: The size of the parts, or the sizes, which sum to that of the dimension.
 
     >>> torch.arange(5).split(split_size=2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))

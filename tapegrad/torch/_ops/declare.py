@@ -145,17 +145,16 @@ def _take_place(call: Operation, general: Operation) -> None:
     call.__wrapped__ = general  # type: ignore[attr-defined]
 
 
-def with_numpy_words(call: Operation) -> Operation:
-    """A function that also takes NumPy's words for its parameters."""
-    known = call.__code__.co_varnames
+def with_numpy_words(call: Operation, spellings: dict[str, str] | None = None) -> Operation:
+    """A function that also takes NumPy's words for its parameters.
+
+    spellings: its own words for them, where these are known.
+    """
+    own = _spellings_of(call) if spellings is None else spellings
 
     @functools.wraps(call)
     def translated(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            for word in SPELLINGS.keys() & kwargs.keys():
-                if word not in known:
-                    kwargs[SPELLINGS[word]] = kwargs.pop(word)
-        return call(*args, **kwargs)
+        return call(*args, **{own.get(word, word): value for word, value in kwargs.items()})
 
     return translated
 
@@ -233,7 +232,7 @@ def operation(
         call.__name__ = call.__qualname__ = word
         made: Any = call
         if planned:
-            trace = _respelled(evaluate, spellings)
+            trace = with_numpy_words(evaluate, spellings)
             made = planning(call, trace)
             made.trace = trace
         made.compute = compute
@@ -299,13 +298,6 @@ def _say_deprecated(word: str, given: list[str], words: list[str], arrays: list[
     warn(
         f"This overload of {word} is deprecated:\n\t{word}({before})\nConsider using one of the "
         f"following signatures instead:\n\t{word}({after})"
-    )
-
-
-def _respelled(compute: Function, spellings: dict[str, str]) -> Function:
-    """A function that also takes NumPy's words for its parameters."""
-    return lambda *args, **kwargs: compute(
-        *args, **{spellings.get(word, word): value for word, value in kwargs.items()}
     )
 
 

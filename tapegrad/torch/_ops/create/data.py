@@ -174,7 +174,7 @@ def _leaves(data: Tree, shape: tuple[int, ...], dim: int) -> Iterator[TensorLike
     if isinstance(data, np.ndarray):
         if data.shape != shape[dim:]:
             _raise_length(shape, dim, data.shape)
-        yield data
+        yield data if data.ndim else data[()]
         return
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
@@ -185,14 +185,6 @@ def _leaves(data: Tree, shape: tuple[int, ...], dim: int) -> Iterator[TensorLike
         raise TypeError("not a sequence")
     if len(data) != shape[dim]:
         _raise_length(shape, dim, (len(data),))
-    if dim + 1 == len(shape):
-        for part in data:
-            if isinstance(part, Tensor) and part.numel() != 1:
-                raise ValueError("only one element tensors can be converted to Python scalars")
-            if isinstance(part, np.ndarray) and part.ndim == 0:
-                part = part[()]
-            yield part
-        return
     for part in data:
         yield from _leaves(part, shape, dim + 1)
 

@@ -161,32 +161,27 @@ _ONE_TO_FIVE = "(torch.tensor([1.0, 3.0, 5.0]))"
 
 
 def _declare_spread(word: str, label: str, root: bool) -> None:
-    def compute(
-        input: Value,
-        dim: Dim = None,
-        unbiased: bool | None = None,
-        keepdim: bool = False,
-        *,
-        correction: Number = None,
-    ) -> Value:
-        dims, subtracted = _corrected(dim, unbiased, correction)
-        return _spread(input, axes_of(dims, input.ndim), keepdim, subtracted, word, root)
+    def of(both: bool) -> Function:
+        def compute(
+            input: Value,
+            dim: Dim = None,
+            unbiased: bool | None = None,
+            keepdim: bool = False,
+            *,
+            correction: Number = None,
+        ) -> Value:
+            dims, subtracted = _corrected(dim, unbiased, correction)
+            axis = axes_of(dims, input.ndim)
+            name = f"{word}_mean" if both else word
+            found = _spread(input, axis, keepdim, subtracted, name, root)
+            if not both:
+                return found
+            count = input.dtype.type(_count(input, axis))
+            return found, np.sum(input, axis, keepdims=keepdim) / count
 
-    def compute_both(
-        input: Value,
-        dim: Dim = None,
-        unbiased: bool | None = None,
-        keepdim: bool = False,
-        *,
-        correction: Number = None,
-    ) -> Value:
-        dims, subtracted = _corrected(dim, unbiased, correction)
-        axis = axes_of(dims, input.ndim)
-        found = _spread(input, axis, keepdim, subtracted, f"{word}_mean", root)
-        count = _count(input, axis)
-        center = np.sum(input, axis, keepdims=keepdim) / input.dtype.type(count)
-        return found, center
+        return compute
 
+    compute, compute_both = of(both=False), of(both=True)
     what, result = ("standard deviation", "2.") if root else ("variance", "4.")
     compute.__doc__ = told(_SPREAD.format(what), f"{word}{_ONE_TO_FIVE}", f"tensor({result})")
     compute_both.__doc__ = told(

@@ -188,8 +188,6 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
 def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
 
-    RuntimeError where the number of elements differs.
-
     *shape: The new sizes, one of which may be -1: what remains.
     **words: `shape` by its name.
     -> Tensor: A view where memory allows it, else a copy.

@@ -153,8 +153,6 @@ def as_strided(
 ) -> Tensor:
     """A view of the memory of a tensor with other sizes, strides and offset.
 
-    storage_offset: counted from the start of the memory; that of the tensor unless given.
-
     size (sequence of ints): The shape of the result.
     storage_offset: Where it begins, counted from the start of the memory; that of `input` unless
         given.

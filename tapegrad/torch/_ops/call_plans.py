@@ -34,7 +34,8 @@ from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._ops import learning
-from tapegrad.torch._ops.making import Call, Make, made_by
+from tapegrad.torch._ops.kernels import Call
+from tapegrad.torch._ops.making import Make, made_by
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get

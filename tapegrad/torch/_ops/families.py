@@ -70,3 +70,5 @@ def _name_for_pickle() -> None:
 
 
 _name_for_pickle()
+
+__all__ = ["MODULES", "OPERATIONS"]

@@ -24,7 +24,8 @@ from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
-from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, made_by, maker_of
+from tapegrad.torch._ops.kernels import Call
+from tapegrad.torch._ops.making import Make, Place, Results, Step, made_by, maker_of
 from tapegrad.torch._rules.declare import Kept
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 

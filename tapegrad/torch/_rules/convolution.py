@@ -214,3 +214,6 @@ def unfold(x: Value, *, widths: Sizes, kernel: Kernel) -> Value:
 def fold(g: Value, *, shape: Sizes, widths: Sizes, kernel: Kernel) -> Value:
     """The transpose of `unfold`: each of n windows' elements added up to (channels, *sizes)."""
     return folded(g, shape, widths, kernel)
+
+
+__all__ = ["Kernel", "Sizes", "convolve", "fold", "gather", "spread", "unfold"]

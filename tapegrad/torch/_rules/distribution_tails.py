@@ -110,6 +110,10 @@ def xlog1py(x: Value, y: Value) -> Value:
 # --- Modified Bessel functions of the first kind ------------------------------------------------
 
 
+def _i0e_by_x(out: Value, x: Value) -> Value:
+    return i1e(x) - np.sign(x) * out
+
+
 def _i1_by_x(out: Value, x: Value) -> Value:
     safe = np.where(x == 0, np.ones_like(x), x)
     return np.where(x == 0, np.full_like(x, 0.5), np.i0(safe) - out / safe)
@@ -134,7 +138,7 @@ def _quadrature(order: int) -> Function:
     return call
 
 
-@elementwise("SpecialI0EBackward0", lambda out, x: i1e(x) - np.sign(x) * out)
+@elementwise("SpecialI0EBackward0", _i0e_by_x)
 def i0e(x: Value) -> Value:
     """exp(-|x|) times the modified Bessel function of order 0."""
     return _evaluate("i0e", _quadrature(0), x)

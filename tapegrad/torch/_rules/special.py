@@ -132,14 +132,22 @@ def _log_gamma(x: float) -> float:
         return math.inf  # at a pole, or too large
 
 
-@elementwise("LgammaBackward0", lambda _out, x: digamma(x), strong=True)
+def _digamma_of(_out: Value, x: Value) -> Value:
+    return digamma(x)
+
+
+def _next_polygamma(_out: Value, x: Value, n: int = 0) -> Value:
+    return polygamma(x, n + 1)
+
+
+@elementwise("LgammaBackward0", _digamma_of, strong=True)
 def lgamma(x: Value) -> Value:
     """The logarithm of the absolute value of the gamma function."""
     found = _evaluate("gammaln", by_number(_log_gamma), x)
     return np.where(x == -np.inf, -x, found) if np.any(x == -np.inf) else found
 
 
-@elementwise("DigammaBackward0", lambda _out, x: polygamma(x, 1), strong=True)
+@elementwise("DigammaBackward0", _next_polygamma, strong=True)
 def digamma(x: Value) -> Value:
     """The derivative of lgamma; at 0 minus infinity, NaN at the poles below."""
     found = _evaluate("psi", log_derivative_of_gamma, x)
@@ -212,7 +220,7 @@ def hurwitz_zeta(s: int, x: Value) -> Value:
     return total
 
 
-@elementwise("PolygammaBackward0", lambda _out, x, n: polygamma(x, n + 1), 0, strong=True)
+@elementwise("PolygammaBackward0", _next_polygamma, 0, strong=True)
 def polygamma(x: Value, n: int) -> Value:
     """The n-th derivative of digamma."""
     if n == 0:

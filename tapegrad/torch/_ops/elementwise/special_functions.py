@@ -89,10 +89,12 @@ def _declare_pair(function: Declared, label: str, doc: str, value: str) -> None:
     _special(_numbered(f"Special{label}"), function.__name__, compute, doc, value)
 
 
+def _zeta_by_q(_out: Value, x: Value, q: Value) -> Value:
+    return -x * _zeta(x + 1, q)
+
+
 @elementwise(
-    "SpecialZetaBackward0",
-    refused("the derivative for 'zeta' is not implemented."),
-    lambda _out, x, q: -x * _zeta(x + 1, q),
+    "SpecialZetaBackward0", refused("the derivative for 'zeta' is not implemented."), _zeta_by_q
 )
 def _zeta(x: Value, q: Value) -> Value:
     return tails.needs_scipy("zeta", "zeta", x, q)

@@ -31,6 +31,7 @@ arange(1, 2, 0.25) -> [1.0000, 1.2500, 1.5000, 1.7500]
 argsort([3.0, 1.0, 2.0]) -> [1, 2, 0]
 argwhere([[0, 1], [2, 0]]) -> [[0, 1], [1, 0]]
 as_strided(torch.arange(6), (2, 2), (3, 1)) -> [[0, 1], [3, 4]]
+as_strided_copy(torch.arange(4), (2,), (2,)) -> [0, 2]
 as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,)) -> [1., 0., 1., 0.]
 atleast_1d(torch.tensor(1.0)) -> [1.]
 atleast_2d([1.0, 2.0]) -> [[1., 2.]]
@@ -72,11 +73,13 @@ cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], dim=0) -> [0., 0., 1.]
 cumulative_trapezoid([1.0, 2.0, 3.0]) -> [1.5000, 4.0000]
 detach(torch.ones(2, requires_grad=True)).requires_grad -> False
 detach_(torch.ones(2, requires_grad=True) * 2).requires_grad -> False
+detach_copy([1, 2]) -> [1, 2]
 diag([1, 2]) -> [[1, 0], [0, 2]]
 diag([[1, 2], [3, 4]]) -> [1, 4]
 diag_embed([1, 2]) -> [[1, 0], [0, 2]]
 diagflat([1, 2], 1) -> [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
 diagonal([[1, 2], [3, 4]]) -> [1, 4]
+diagonal_copy([[1, 2], [3, 4]]) -> [1, 4]
 diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0])) -> [[1., 0.], [0., 2.]]
 diff([1.0, 4.0, 9.0]) -> [3., 5.]
 dist([0.0, 0.0], [3.0, 4.0]) -> tensor(5.)
@@ -86,11 +89,13 @@ dot([1.0, 2.0], [3.0, 4.0]) -> tensor(11.)
 dstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[[1, 3], [2, 4]]]
 einsum("ij,j->i", torch.ones(2, 3), torch.ones(3)) -> [3., 3.]
 nn.functional.elu([-1.0, 0.5]) -> [-0.6321,  0.5000]
+nn.functional.elu_([2.0]) -> [2.]
 empty(2, 3).shape -> torch.Size([2, 3])
 empty_like(torch.zeros(2, 3)).shape -> torch.Size([2, 3])
 empty_permuted((2, 3), (1, 0)).stride() -> (1, 2)
 empty_strided((2, 3), (1, 2)).stride() -> (1, 2)
 equal([1.0, 2.0], [1.0, 2.0]) -> True
+expand_copy([1, 2], (2, 2)) -> [[1, 2], [1, 2]]
 eye(2) -> [[1., 0.], [0., 1.]]
 fft.fftshift([0, 1, -2, -1]) -> [-2, -1,  0,  1]
 fft.ifftshift([-2, -1, 0, 1]) -> [ 0,  1, -2, -1]
@@ -120,6 +125,7 @@ hardshrink([-1.0, 0.3, 0.7]) -> [-1.0000,  0.0000,  0.7000]
 nn.functional.hardsigmoid([-4.0, 0.0, 1.5]) -> [0.0000, 0.5000, 0.7500]
 nn.functional.hardswish([-4.0, 1.0, 4.0]) -> [-0.0000, 0.6667, 4.0000]
 nn.functional.hardtanh([-2.0, 0.5]) -> [-1.0000,  0.5000]
+nn.functional.hardtanh_([2.0]) -> [1.]
 heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5)) -> [0.0000, 0.5000, 1.0000]
 histc([1.0, 2.0, 2.5, 4.0], 3) -> [1., 2., 1.]
 histogram([1.0, 2.0, 1.0], bins=2) -> hist=[2., 1.]; bin_edges=[1.0000, 1.5000, 2.0000]
@@ -149,6 +155,7 @@ kron([1, 2], [1, 10]) -> [ 1, 10,  2, 20]
 kthvalue([3.0, 1.0, 2.0], 2) -> values=tensor(2.); indices=tensor(2)
 ldexp([1.0, 1.5], [3, -1]) -> [8.0000, 0.7500]
 nn.functional.leaky_relu([-2.0, 0.5], 0.25) -> [-0.5000,  0.5000]
+nn.functional.leaky_relu_([2.0]) -> [2.]
 lerp([0.0, 10.0], [1.0, 20.0], 0.25) -> [ 0.2500, 12.5000]
 linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
 linalg.cholesky_ex([[4.0, 2.0], [2.0, 5.0]]).L -> [[2., 0.], [1., 2.]]
@@ -223,6 +230,7 @@ orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]]))) -> [[-0.6000], [-0.8000]]
 ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1)) -> [[-1.4000], [-0.2000]]
 outer([1.0, 2.0], [3.0, 4.0]) -> [[3., 4.], [6., 8.]]
 permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape -> torch.Size([4, 2, 3])
+permute_copy([[1, 2], [3, 4]], (1, 0)) -> [[1, 3], [2, 4]]
 pinverse([[2.0, 0.0], [0.0, 0.0]]) -> [[0.5000, 0.0000], [0.0000, 0.0000]]
 poisson(torch.zeros(2)) -> [0., 0.]
 polar([2.0], [0.0]) -> [2.+0.j]
@@ -256,6 +264,7 @@ rot90([[1, 2], [3, 4]]) -> [[2, 4], [1, 3]]
 round([0.5, 1.5, -2.7]) -> [ 0.,  2., -3.]
 round([1.234], decimals=1) -> [1.2000]
 rrelu([-1.0, 2.0], 0.1, 0.3) -> [-0.2000,  2.0000]
+nn.functional.rrelu_([2.0]) -> [2.]
 rsub([1.0, 2.0], 10) -> [9., 8.]
 scalar_tensor(3.0) -> tensor(3.)
 scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0])) -> [5., 0., 1.]
@@ -263,6 +272,7 @@ scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0])) -
 searchsorted([1.0, 3.0, 5.0], [2.0, 5.0]) -> [1, 2]
 segment_reduce([1.0, 2.0, 3.0], "sum", lengths=[2, 1]) -> [3., 3.]
 select([[1, 2], [3, 4]], 1, 0) -> [1, 3]
+select_copy([[1, 2], [3, 4]], 0, 1) -> [3, 4]
 select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1) -> [[0., 0.], [1., 1.]]
 selu([-1.0, 1.0]) -> [-1.1113,  1.0507]
 sgn([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
@@ -279,9 +289,12 @@ nn.functional.softshrink([-1.0, 0.25, 1.0]) -> [-0.5000,  0.0000,  0.5000]
 nn.functional.softsign([-1.0, 3.0]) -> [-0.5000,  0.7500]
 sort([3.0, 1.0, 2.0]) -> values=[1., 2., 3.]; indices=[1, 2, 0]
 split(torch.arange(5), 2) -> (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+split_copy(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
 split_with_sizes(torch.arange(5), (1, 4)) -> (tensor([0]), tensor([1, 2, 3, 4]))
+split_with_sizes_copy(torch.arange(4), (1, 3)) -> (tensor([0]), tensor([1, 2, 3]))
 square([3.0, -2.0]) -> [9., 4.]
 squeeze(torch.zeros(1, 2, 1)).shape -> torch.Size([2])
+squeeze_copy([[1, 2]]) -> [1, 2]
 stack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
 stft(torch.ones(8), 4, return_complex=True).shape -> torch.Size([3, 9])
 sub([5.0, 6.0], [1.0, 2.0], alpha=2) -> [3., 2.]
@@ -290,6 +303,7 @@ svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3) -> [3., 2.]
 swapaxes(torch.zeros(2, 3), 0, 1).shape -> torch.Size([3, 2])
 swapdims(torch.zeros(2, 3), 0, 1).shape -> torch.Size([3, 2])
 t([[1, 2], [3, 4]]) -> [[1, 3], [2, 4]]
+t_copy([[1, 2], [3, 4]]) -> [[1, 3], [2, 4]]
 take([[1, 2], [3, 4]], [0, 3]) -> [1, 4]
 take_along_dim([[1, 2], [3, 4]], [[0], [1]], 1) -> [[1], [4]]
 nn.functional.tanhshrink([-1.0, 0.5]) -> [-0.2384,  0.0379]
@@ -300,6 +314,7 @@ tile([1, 2], (2, 2)) -> [[1, 2, 1, 2], [1, 2, 1, 2]]
 topk([3.0, 1.0, 2.0], 2) -> values=[3., 2.]; indices=[0, 2]
 trace([[1.0, 2.0], [3.0, 4.0]]) -> tensor(5.)
 transpose([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]
+transpose_copy([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]
 trapezoid([1.0, 2.0, 3.0]) -> tensor(4.)
 triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution -> [[0.5000], [0.5000]]
 tril([[1, 2], [3, 4]]) -> [[1, 0], [3, 4]]
@@ -308,7 +323,9 @@ triu([[1, 2], [3, 4]]) -> [[1, 2], [0, 4]]
 triu_indices(2, 2) -> [[0, 0, 1], [0, 1, 1]]
 typename([1.0]) -> 'torch.FloatTensor'
 unbind([[1, 2], [3, 4]]) -> (tensor([1, 2]), tensor([3, 4]))
+unbind_copy([[1, 2], [3, 4]]) -> (tensor([1, 2]), tensor([3, 4]))
 unflatten(torch.zeros(6, 2), 0, (2, -1)).shape -> torch.Size([2, 3, 2])
+unfold_copy(torch.arange(4), 0, 2, 2) -> [[0, 1], [2, 3]]
 unique([3, 1, 3], return_counts=True) -> (tensor([1, 3]), tensor([1, 2]))
 unique_consecutive([1, 1, 2, 1]) -> [1, 2, 1]
 unravel_index([3, 5], (2, 3)) -> (tensor([1, 1]), tensor([0, 2]))
@@ -316,10 +333,14 @@ unsafe_chunk(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
 unsafe_split(torch.arange(4), 2) -> (tensor([0, 1]), tensor([2, 3]))
 unsafe_split_with_sizes(torch.arange(4), (1, 3)) -> (tensor([0]), tensor([1, 2, 3]))
 unsqueeze(torch.zeros(2, 3), 1).shape -> torch.Size([2, 1, 3])
+unsqueeze_copy([1, 2], 0) -> [[1, 2]]
 vander([1, 2, 3]) -> [[1, 1, 1], [4, 2, 1], [9, 3, 1]]
 vdot([1j, 2.0], [1j, 3.0]) -> tensor(7.+0.j)
 view_as_complex([[1.0, 2.0]]) -> [1.+2.j]
+view_as_complex_copy([1.0, 2.0]) -> tensor(1.+2.j)
 view_as_real([1 + 2j]) -> [[1., 2.]]
+view_as_real_copy(torch.tensor(1 + 2j)) -> [1., 2.]
+view_copy(torch.arange(4), (2, 2)) -> [[0, 1], [2, 3]]
 vstack([torch.tensor([1, 2]), torch.tensor([3, 4])]) -> [[1, 2], [3, 4]]
 x = [-1.0, 2.0, -3.0]; where(x > 0, x, 0.0) -> [0., 2., 0.]
 zero_(torch.ones(2)) -> [0., 0.]

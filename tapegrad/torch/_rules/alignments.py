@@ -20,7 +20,7 @@ import numpy as np
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._rules.declare import general
+from tapegrad.torch._rules.declare import Found, general
 
 LEAST = -1e30
 
@@ -123,16 +123,6 @@ def _occupied(x: Value, chains: Chains) -> Value:
 # --- Both directions at once, of untraced numbers -----------------------------------------------
 
 
-class Kept:
-    """Holds what an untraced call found, for its backward pass."""
-
-    __slots__ = ("occupied", "of")
-
-    def __init__(self) -> None:
-        self.of: Value = None
-        self.occupied: Value = None
-
-
 @silence()
 def _both(x: Value, chains: Chains) -> tuple[Value, Value]:
     """Results of `_total` and `_occupied`, computed in place, with one loop over time for both.
@@ -186,17 +176,17 @@ def _by_class(states: Value, chains: Chains, x: Value) -> Value:
 # --- The loss -----------------------------------------------------------------------------------
 
 
-def _slopes(out: Value, x: Value, chains: Chains, kept: Kept) -> Value:
+def _slopes(out: Value, x: Value, chains: Chains, kept: Found) -> Value:
     times = np.arange(x.shape[0])[:, None, None]
     within = times < chains.lengths[:, None]
     impossible = np.isinf(untraced(out))[:, None]
-    occupied = kept.occupied if kept.of is x else _occupied(x, chains)
+    occupied = kept.found if kept.of is x else _occupied(x, chains)
     slopes = np.where(within, np.exp(x) - occupied, 0)
     return np.where(impossible & within, np.nan, slopes)
 
 
 def _pull(
-    g: Cotangent, out: Value, x: Value, chains: Chains, kept: Kept, safe: bool = False
+    g: Cotangent, out: Value, x: Value, chains: Chains, kept: Found, safe: bool = False
 ) -> Cotangent:
     slopes = _slopes(out, x, chains, kept)
     if safe:
@@ -205,7 +195,7 @@ def _pull(
 
 
 @general("CtcLossBackward0", _pull, batch="loop")
-def ctc(x: Value, chains: Chains, kept: Kept, safe: bool = False) -> Value:
+def ctc(x: Value, chains: Chains, kept: Found, safe: bool = False) -> Value:
     """The negative logarithms of the probabilities of the targets: (n), infinite if impossible.
 
     x: (time, n, classes) of logarithms of probabilities. kept: what the backward pass of an
@@ -215,7 +205,7 @@ def ctc(x: Value, chains: Chains, kept: Kept, safe: bool = False) -> Value:
     if not x.shape[0]:
         totals: Any = np.full(x.shape[1], LEAST, x.dtype)
     elif type(x) is np.ndarray:
-        totals, kept.occupied = _both(x, chains)
+        totals, kept.found = _both(x, chains)
         kept.of = x
     else:
         totals = _total(np.stack(_forward(_emitted(x, chains), chains)), chains)

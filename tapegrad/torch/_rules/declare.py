@@ -40,6 +40,19 @@ class Kept:
         self.instead: Any = None  # an array with the derivatives of the first one: see `Instead`
 
 
+class Found:
+    """Holds what an untraced call has found for its backward pass, and the array that it is of.
+
+    Calls with one are not planned, unlike those with a `Kept`.
+    """
+
+    __slots__ = ("found", "of")
+
+    def __init__(self) -> None:
+        self.of: Any = None
+        self.found: Any = None
+
+
 class Instead(tuple[Any, ...]):
     """Second result of `keep`, after an array that is kept in the place of the first argument.
 

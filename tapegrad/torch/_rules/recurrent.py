@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.types import Cotangent, Params, Value, Wanted
-from tapegrad.torch._rules.declare import Whole, ruled
+from tapegrad.torch._rules.declare import Found, Whole, ruled
 
 Sizes = tuple[int, ...]
 Values = tuple[Value, ...]
@@ -36,16 +36,6 @@ class Cell(NamedTuple):
     pull: Callable[[Values, Values], tuple[Value, Value, Sequence[Value]]]
     states: int
     biased: bool  # whether the product of the state has a bias of its own
-
-
-class Kept:
-    """Holds what the steps of an untraced call keep for its backward pass."""
-
-    __slots__ = ("of", "steps")
-
-    def __init__(self) -> None:
-        self.of: Sequence[Value] = ()
-        self.steps: list[Step] = []
 
 
 class Step(NamedTuple):
@@ -211,12 +201,12 @@ def _run(
 
 
 def _sequence(
-    *arrays: Value, mode: str, sizes: Sizes, reverse: bool = False, kept: Kept | None = None
+    *arrays: Value, mode: str, sizes: Sizes, reverse: bool = False, kept: Found | None = None
 ) -> Any:
     """gates, states, w_hh and perhaps a bias or a projection, as `recurrent` takes them."""
     out, states, steps = _run(arrays, mode, sizes, reverse)
     if kept is not None and type(arrays[0]) is np.ndarray:
-        kept.of, kept.steps = arrays, steps
+        kept.of, kept.found = arrays, steps
     return (out, states[1]) if CELLS[mode].states == 2 else out
 
 
@@ -241,7 +231,7 @@ class Recurrence(Whole):
         reverse, kept = params.get("reverse", False), params["kept"]
         cell = CELLS[mode]
         if kept.of and all(x is y for x, y in zip(kept.of, args, strict=True)):
-            steps = kept.steps
+            steps = kept.found
         else:
             steps = _run(args, mode, sizes, reverse)[2]
         initial, weights = args[1 : 1 + cell.states], args[1 + cell.states :]
@@ -314,7 +304,7 @@ def recurrent(arrays: list[Value], mode: str, sizes: Sizes, *, reverse: bool = F
     growing. reverse: from the last step to the first. Returns the hidden states (rows, hidden),
     for "LSTM" also the last c (batch, hidden).
     """
-    params: dict[str, Any] = {"mode": mode, "sizes": sizes, "kept": Kept()}
+    params: dict[str, Any] = {"mode": mode, "sizes": sizes, "kept": Found()}
     if reverse:
         params["reverse"] = True
     return _BY_COUNT[len(arrays)](*arrays, **params)

@@ -25,7 +25,7 @@ from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Function, Params, Value, Values, Wanted
 from tapegrad._core.values import untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.declare import Declared, ruled
+from tapegrad.torch._rules.declare import Declared, Found, ruled
 from tapegrad.torch._rules.resampling import cubic_weights
 
 BLOCK = 1 << 18  # bytes of what is computed at once, so that it stays in the cache
@@ -264,17 +264,6 @@ def _outer(function: Function, x: Value, y: Value) -> Value:
 # --- Samples ------------------------------------------------------------------------------------
 
 
-class Kept:
-    """Holds where the taps of an untraced call are, and their weights, for its backward pass."""
-
-    __slots__ = ("found", "of", "weights")
-
-    def __init__(self) -> None:
-        self.of: Value = None
-        self.found: Any = None
-        self.weights: Value = None
-
-
 class Samples(General):
     """The rule of `sampled`: the sums over taps of x, with weights that depend on the grid."""
 
@@ -325,12 +314,12 @@ def _of_call(x: Value, grid: Value, flat: Value, params: Params) -> tuple[Locate
     """Result of `_found`, kept from the call unless this is differentiated."""
     kept = params["kept"]
     if kept.of is grid:
-        return kept.found, kept.weights
+        return kept.found
     return _found(x, flat, params["mode"], params["padding"], params["aligned"])
 
 
-def _of_examples(x: Value, grid: Value, kept: Kept, **params: Any) -> Value:
-    return _sampled(x, grid, kept=Kept(), **params)
+def _of_examples(x: Value, grid: Value, kept: Found, **params: Any) -> Value:
+    return _sampled(x, grid, kept=Found(), **params)
 
 
 @ruled(
@@ -342,12 +331,12 @@ def _of_examples(x: Value, grid: Value, kept: Kept, **params: Any) -> Value:
     batch=_of_examples,
 )
 def _sampled(
-    x: Value, grid: Value, *, mode: str, padding: str, aligned: bool, kept: Kept | None = None
+    x: Value, grid: Value, *, mode: str, padding: str, aligned: bool, kept: Found | None = None
 ) -> Value:
     rows, flat = _as_rows(x, grid)
     found, weights = _found(x, flat, mode, padding, aligned)
     if kept is not None and type(grid) is np.ndarray:
-        kept.of, kept.found, kept.weights = grid, found, weights
+        kept.of, kept.found = grid, (found, weights)
     made = _picked(found.places, weights, rows)
     return made.reshape(*rows.shape[:-1], *grid.shape[grid.ndim - 1 - grid.shape[-1] : -1])
 
@@ -359,4 +348,4 @@ def sampled(x: Value, grid: Value, mode: str, padding: str, aligned: bool) -> Va
     or "reflection". aligned: -1 and 1 are the centres of the outermost elements. Returns (n,
     channels, places...).
     """
-    return _sampled(x, grid, mode=mode, padding=padding, aligned=aligned, kept=Kept())
+    return _sampled(x, grid, mode=mode, padding=padding, aligned=aligned, kept=Found())

@@ -21,7 +21,7 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
-from tapegrad.torch._docstrings.sections import completed, told
+from tapegrad.torch._docstrings.sections import completed
 from tapegrad.torch._dtypes import as_numpy, require_kind
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.error_node import refuse_node
@@ -396,15 +396,13 @@ def _written(word: str, call: Operation) -> Operation:
         return call(input, *args, **kwargs, inplace=True)
 
     within.__name__ = within.__qualname__ = word
-    within.__doc__ = told(
-        f"`{word[:-1]}`, written into its argument.",
-        f"nn.functional.{word}(torch.tensor([2.0]))",
-        f"tensor([{'1' if word == 'hardtanh_' else '2'}.])",
-        f"*args: The other arguments of `{word[:-1]}`.",
-        "**kwargs: The same by name.",
-        "-> Tensor: The argument itself.",
-    )
-    within.__doc__ = completed(within)
+    within.__doc__ = f"""`{word[:-1]}`, written into its argument.
+
+    *args: The other arguments of `{word[:-1]}`.
+    **kwargs: The same by name.
+    -> Tensor: The argument itself.
+    """
+    within.__doc__ = completed(within, word=word)
     return within
 
 

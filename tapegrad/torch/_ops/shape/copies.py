@@ -27,16 +27,6 @@ from tapegrad.torch._types import Number, Sizes
 
 # --- Copies of views ----------------------------------------------------------------------------
 
-# By the name of the copy, the name of the view.
-_VIEWS = {
-    f"{word}_copy": word
-    for word in (
-        "as_strided diagonal expand permute select split split_with_sizes squeeze t transpose "
-        "unbind unfold unsqueeze view_as_complex view_as_real view detach"
-    ).split()
-}
-
-
 _COPY = """\
 A copy of what `{view}` returns a view of.
 
@@ -44,31 +34,7 @@ A copy of what `{view}` returns a view of.
 out (Tensor or tuple of Tensors): Where the result is written; it must not require grad.
 **words: Arguments of `{view}` by name.
 -> Tensor or tuple of Tensors: Memory of its own.
-
->>> torch.{word}({example}
 """
-_MATRIX = "torch.tensor([[1, 2], [3, 4]])"
-_FLAT = "torch.arange(4)"
-# The arguments of an example of each, and what it prints.
-_EXAMPLES = {
-    "as_strided": f"{_FLAT}, (2,), (2,))\ntensor([0, 2])",
-    "diagonal": f"{_MATRIX})\ntensor([1, 4])",
-    "expand": "torch.tensor([1, 2]), (2, 2))\ntensor([[1, 2],\n        [1, 2]])",
-    "permute": f"{_MATRIX}, (1, 0))\ntensor([[1, 3],\n        [2, 4]])",
-    "select": f"{_MATRIX}, 0, 1)\ntensor([3, 4])",
-    "split": f"{_FLAT}, 2)\n(tensor([0, 1]), tensor([2, 3]))",
-    "split_with_sizes": f"{_FLAT}, (1, 3))\n(tensor([0]), tensor([1, 2, 3]))",
-    "squeeze": "torch.tensor([[1, 2]]))\ntensor([1, 2])",
-    "t": f"{_MATRIX})\ntensor([[1, 3],\n        [2, 4]])",
-    "transpose": f"{_MATRIX}, 0, 1)\ntensor([[1, 3],\n        [2, 4]])",
-    "unbind": f"{_MATRIX})\n(tensor([1, 2]), tensor([3, 4]))",
-    "unfold": f"{_FLAT}, 0, 2, 2)\ntensor([[0, 1],\n        [2, 3]])",
-    "unsqueeze": "torch.tensor([1, 2]), 0)\ntensor([[1, 2]])",
-    "view_as_complex": "torch.tensor([1.0, 2.0]))\ntensor(1.+2.j)",
-    "view_as_real": "torch.tensor(1 + 2j))\ntensor([1., 2.])",
-    "view": f"{_FLAT}, (2, 2))\ntensor([[0, 1],\n        [2, 3]])",
-    "detach": "torch.tensor([1, 2]))\ntensor([1, 2])",
-}
 
 
 def _declare_copy(word: str, view: str) -> None:
@@ -85,7 +51,7 @@ def _declare_copy(word: str, view: str) -> None:
         return made if out is None else deliver(out, made)
 
     call.__name__ = call.__qualname__ = word
-    call.__doc__ = _COPY.format(view=view, word=word, example=_EXAMPLES[view])
+    call.__doc__ = _COPY.format(view=view)
     register(word, method=False)(call)
 
 
@@ -101,8 +67,11 @@ def _relabelled(made: Tensor, label: str) -> Tensor:
     return made
 
 
-for _word, _view in _VIEWS.items():
-    _declare_copy(_word, _view)
+for _view in (
+    "as_strided diagonal expand permute select split split_with_sizes squeeze t transpose unbind "
+    "unfold unsqueeze view_as_complex view_as_real view detach"
+).split():
+    _declare_copy(f"{_view}_copy", _view)
 
 
 @register(method=False)

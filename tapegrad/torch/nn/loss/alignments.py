@@ -14,7 +14,8 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private
-from tapegrad.torch._rules.alignments import Kept, chains_of, ctc
+from tapegrad.torch._rules.alignments import chains_of, ctc
+from tapegrad.torch._rules.declare import Found
 from tapegrad.torch._rules.losses import check_word
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.loss.margins import numbered
@@ -56,7 +57,7 @@ def _ctc(
         )
     padded = _padded(shown_value(targets), lengths)
     chains = chains_of(padded, lengths, inputs, blank)
-    return ctc(log_probs, chains=chains, kept=Kept(), **({"safe": True} if zero_infinity else {}))
+    return ctc(log_probs, chains=chains, kept=Found(), **({"safe": True} if zero_infinity else {}))
 
 
 def _padded(targets: Value, lengths: Value) -> Value:

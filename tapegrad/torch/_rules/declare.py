@@ -14,6 +14,8 @@ parameters of its own: there `kernels` says how such calls are made, with `Kerne
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -101,6 +103,22 @@ class Declared:
         if innermost(arrays) is None:
             return self.function(*arrays, **params)
         return self.rule.apply_bound(list(arrays), params)
+
+
+def with_names(declared: Declared) -> Function:
+    """A declared function that also takes its parameters by name, and has their defaults."""
+    signature = inspect.signature(declared.function)
+    count = len(signature.parameters)
+
+    @functools.wraps(declared.function)
+    def call(*args: Any, **words: Any) -> Any:
+        if len(args) == count and not words:
+            return declared(*args)
+        bound = signature.bind(*args, **words)
+        bound.apply_defaults()
+        return declared(*bound.args)
+
+    return call
 
 
 class FusedElementwise(Elementwise, Fused):

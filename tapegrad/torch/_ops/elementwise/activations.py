@@ -59,7 +59,7 @@ from tapegrad.torch._rules.blockwise import (
     sums_along,
     sums_of_products,
 )
-from tapegrad.torch._rules.declare import Declared, elementwise, general
+from tapegrad.torch._rules.declare import Declared, elementwise, general, with_names
 from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._tensor.short_writes import store_result
@@ -67,7 +67,7 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number
 
-Decorator = Callable[[Operation], Operation]
+Decorator = Callable[[Any], Operation]
 NUMBERS = (float, int)
 
 
@@ -79,13 +79,16 @@ def activation(
     inplace: bool = True,
     by_result: bool = False,
 ) -> Decorator:
-    """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor.
+    """Declare a function of nn.functional, of arrays or with a rule: `Declared`.
 
-    by_result: in place, PyTorch's node differentiates by the result, and has a name of its own.
+    everywhere: it is one of torch as well; method: of Tensor. by_result: in place, PyTorch's node
+    differentiates by the result, and has a name of its own.
     """
     within = label.replace("Backward0", "Backward1") if by_result else label
 
-    def decorate(compute: Operation) -> Operation:
+    def decorate(compute: Any) -> Operation:
+        if isinstance(compute, Declared):
+            compute = with_names(compute)
         word, compute = compute.__name__, refusing(compute)
         public = everywhere and not inplace
         own = operation(label, method=method, function=public, planned=True)(compute)
@@ -279,6 +282,7 @@ def prelu(input: Value, weight: Value) -> Value:
     return _prelu(input, weight)
 
 
+@activation("ThresholdBackward0", everywhere=True, by_result=True)
 @elementwise(
     "ThresholdBackward0",
     lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x),
@@ -287,18 +291,13 @@ def prelu(input: Value, weight: Value) -> Value:
     strong=True,
     selects=True,
 )
-def _threshold(x: Value, limit: Number, value: Number) -> Value:
-    return selected(x <= limit, np.asarray(value, x.dtype), x)
-
-
-@activation("ThresholdBackward0", everywhere=True, by_result=True)
 def threshold(input: Value, threshold: float, value: float) -> Value:
     """`x` above a threshold, else a value.
 
     threshold: The number that an element must exceed to be kept.
     value: The number in place of the others.
     """
-    return _threshold(input, threshold, value)
+    return selected(input <= threshold, np.asarray(value, input.dtype), input)
 
 
 # --- exponential units --------------------------------------------------------------------------
@@ -484,16 +483,12 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
+@activation("SiluBackward0")
 @elementwise("SiluBackward0", lambda _out, x: _silu_slopes(x))
 @in_parts
-def _silu(x: Value) -> Value:
-    return x / (1 + np.exp(-x))
-
-
-@activation("SiluBackward0")
 def silu(input: Value) -> Value:
     """`x * sigmoid(x)`."""
-    return _silu(input)
+    return input / (1 + np.exp(-input))
 
 
 @in_parts
@@ -507,23 +502,21 @@ def _is_whole(x: Value, beta: Number, limit: Number) -> bool:
     return x.dtype.char == "f" and beta == 1 and limit >= 20
 
 
+@activation("SoftplusBackward0", inplace=False)
 @elementwise(
     "SoftplusBackward0", lambda _out, x, beta, limit: _softplus_slopes(x, beta, limit), 0, 0
 )
 @in_parts
-def _softplus(x: Value, beta: Number, limit: Number) -> Value:
-    made = softplus_of(x * beta) / beta
-    return made if _is_whole(x, beta, limit) else selected(x * beta > limit, x, made)
-
-
-@activation("SoftplusBackward0", inplace=False)
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """`log(1 + e**(beta x)) / beta`; x itself where beta x is above a threshold.
 
     beta: How sharp the bend is.
     threshold: Where `beta * x` is above it, the result is x.
     """
-    return _softplus(input, beta, threshold)
+    made = softplus_of(input * beta) / beta
+    if _is_whole(input, beta, threshold):
+        return made
+    return selected(input * beta > threshold, input, made)
 
 
 @in_parts
@@ -532,28 +525,20 @@ def _mish_slopes(x: Value) -> Value:
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
+@activation("MishBackward0")
 @elementwise("MishBackward0", lambda _out, x: _mish_slopes(x))
 @in_parts
-def _mish(x: Value) -> Value:
-    return x * np.tanh(softplus_of(x))
-
-
-@activation("MishBackward0")
 def mish(input: Value) -> Value:
     """`x * tanh(softplus(x))`."""
-    return _mish(input)
-
-
-@elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
-@in_parts
-def _logsigmoid(x: Value) -> Value:
-    return -softplus_of(-x)
+    return input * np.tanh(softplus_of(input))
 
 
 @activation("LogSigmoidBackward0", inplace=False)
+@elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
+@in_parts
 def logsigmoid(input: Value) -> Value:
     """`log(sigmoid(x))`, without overflow."""
-    return _logsigmoid(input)
+    return -softplus_of(-input)
 
 
 @activation("DivBackward0", inplace=False)
@@ -574,20 +559,16 @@ def tanhshrink(input: Value) -> Value:
 # --- piecewise units ----------------------------------------------------------------------------
 
 
+@activation("HardsigmoidBackward0")
 @elementwise(
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
     strong=True,
     selects=True,
 )
-def _hardsigmoid(x: Value) -> Value:
-    return clipped(x + 3, 0, 6) / 6
-
-
-@activation("HardsigmoidBackward0")
 def hardsigmoid(input: Value) -> Value:
     """`x / 6 + 1 / 2`, clamped to [0, 1]."""
-    return _hardsigmoid(input)
+    return clipped(input + 3, 0, 6) / 6
 
 
 @in_parts
@@ -596,15 +577,11 @@ def _hardswish_slopes(x: Value) -> Value:
     return selected(untraced(x) <= -3, 0, middle)
 
 
-@elementwise("HardswishBackward0", lambda _out, x: _hardswish_slopes(x), strong=True, selects=True)
-def _hardswish(x: Value) -> Value:
-    return x * clipped(x + 3, 0, 6) / 6
-
-
 @activation("HardswishBackward0")
+@elementwise("HardswishBackward0", lambda _out, x: _hardswish_slopes(x), strong=True, selects=True)
 def hardswish(input: Value) -> Value:
     """`x * hardsigmoid(x)`."""
-    return _hardswish(input)
+    return input * clipped(input + 3, 0, 6) / 6
 
 
 def _beyond(_out: Value, x: Value, limit: Number) -> Value:
@@ -624,15 +601,11 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     return _softshrink(input, lambd)
 
 
-@elementwise("HardshrinkBackward0", _beyond, 0, strong=True, selects=True)
-def _hardshrink(x: Value, limit: Number) -> Value:
-    return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
-
-
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
+@elementwise("HardshrinkBackward0", _beyond, 0, strong=True, selects=True)
 def hardshrink(input: Value, lambd: float = 0.5) -> Value:
     """`x`, but 0 where |x| is at most lambd."""
-    return _hardshrink(input, lambd)
+    return selected((input >= -lambd) & (input <= lambd), np.asarray(0, input.dtype), input)
 
 
 @activation("GluBackward0", inplace=False)

@@ -52,6 +52,7 @@ can_cast(torch.float32, torch.int64) -> False
 cartesian_prod([1, 2], [3, 4]) -> [[1, 3], [1, 4], [2, 3], [2, 4]]
 cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]) -> [1., 2., 3.]
 cdist([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]]) -> [[5., 1.]]
+ceil([1.2, -1.2]) -> [ 2., -1.]
 celu([-1.0, 0.5]) -> [-0.6321,  0.5000]
 cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2., 0.], [1., 2.]]
 cholesky_inverse([[2.0, 0.0], [0.0, 4.0]]) -> [[0.2500, 0.0000], [0.0000, 0.0625]]
@@ -105,7 +106,10 @@ flatten(torch.zeros(2, 3, 4), 1).shape -> torch.Size([2, 12])
 flip([[1, 2], [3, 4]], (0, 1)) -> [[4, 3], [2, 1]]
 fliplr([[1, 2], [3, 4]]) -> [[2, 1], [4, 3]]
 flipud([[1, 2], [3, 4]]) -> [[3, 4], [1, 2]]
+floor([1.2, -1.2]) -> [ 1., -2.]
 floor_divide([7.0, -7.0], 2.0) -> [ 3., -4.]
+fmax(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0])) -> [3., 2.]
+fmin(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0])) -> [1., 2.]
 fmod([7.0, -7.0], 3.0) -> [ 1., -1.]
 frac([1.5, -2.25]) -> [ 0.5000, -0.2500]
 frexp([6.0, 0.5]) -> mantissa=[0.7500, 0.5000]; exponent=[3, 0], dtype=torch.int32
@@ -149,7 +153,13 @@ is_nonzero([2.0]) -> True
 is_same_size(torch.zeros(2), torch.ones(2)) -> True
 is_signed(torch.tensor([1], dtype=torch.uint8)) -> False
 isclose([1.0, 2.0], [1.0 + 1e-6, 3.0]) -> [ True, False]
+isfinite(torch.tensor([1.0, -torch.inf, torch.nan])) -> [ True, False, False]
 isin([1, 2, 3], [2, 5]) -> [False,  True, False]
+isinf(torch.tensor([1.0, -torch.inf, torch.nan])) -> [False,  True, False]
+isnan(torch.tensor([1.0, -torch.inf, torch.nan])) -> [False, False,  True]
+isneginf(torch.tensor([1.0, -torch.inf, torch.nan])) -> [False,  True, False]
+isposinf(torch.tensor([1.0, -torch.inf, torch.nan])) -> [False, False, False]
+isreal([1 + 0j, 1j]) -> [ True, False]
 kaiser_window(4) -> [5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01]
 kron([1, 2], [1, 10]) -> [ 1, 10,  2, 20]
 kthvalue([3.0, 1.0, 2.0], 2) -> values=tensor(2.); indices=tensor(2)
@@ -202,7 +212,9 @@ logsumexp([1.0, 2.0, 3.0], 0) -> tensor(3.4076)
 masked_fill([1.0, 2.0], [True, False], 0.0) -> [0., 2.]
 masked_select([1.0, 2.0, 3.0], [True, False, True]) -> [1., 3.]
 matrix_power([[1.0, 1.0], [0.0, 1.0]], 3) -> [[1., 3.], [0., 1.]]
+maximum(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0])) -> [3., nan]
 mean([[1.0, 2.0], [3.0, 4.0]], 0) -> [2., 3.]
+minimum(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0])) -> [1., nan]
 nn.functional.mish([-1.0, 0.5]) -> [-0.3034,  0.3752]
 mm([[1.0, 2.0]], [[3.0], [4.0]]) -> [[11.]]
 mode([1, 2, 2, 3]) -> values=tensor(2); indices=tensor(2)
@@ -278,6 +290,7 @@ selu([-1.0, 1.0]) -> [-1.1113,  1.0507]
 sgn([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
 sgn(torch.tensor(3 + 4j)) -> tensor(0.6000+0.8000j)
 sign([-2.0, 0.0, 3.0]) -> [-1.,  0.,  1.]
+signbit([-1.0, 2.0, -0.0]) -> [ True, False,  True]
 nn.functional.silu([-1.0, 0.5]) -> [-0.2689,  0.3112]
 slice_copy(torch.arange(6), 0, 1, 5, 2) -> [1, 3]
 slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2) -> [0, 1, 2, 3]
@@ -321,6 +334,7 @@ tril([[1, 2], [3, 4]]) -> [[1, 0], [3, 4]]
 tril_indices(2, 2) -> [[0, 1, 1], [0, 0, 1]]
 triu([[1, 2], [3, 4]]) -> [[1, 2], [0, 4]]
 triu_indices(2, 2) -> [[0, 0, 1], [0, 1, 1]]
+trunc([1.2, -1.2]) -> [ 1., -1.]
 typename([1.0]) -> 'torch.FloatTensor'
 unbind([[1, 2], [3, 4]]) -> (tensor([1, 2]), tensor([3, 4]))
 unbind_copy([[1, 2], [3, 4]]) -> (tensor([1, 2]), tensor([3, 4]))

@@ -20,7 +20,13 @@ from tapegrad.torch._dtypes import REAL, contiguous_format, default_float, requi
 from tapegrad.torch._formats import check_rank, rank_of
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, by_tensor, operation, register
-from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
+from tapegrad.torch._ops.fast import (
+    full_like_number,
+    is_operand,
+    operator_for,
+    short_pair,
+    short_single,
+)
 from tapegrad.torch._rules.bfloat16 import converted
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
@@ -256,6 +262,20 @@ def inplace_operator(word: str) -> Operation:
         return NotImplemented
 
     return inplace
+
+
+def both_operators(sign: str, call: Operation) -> None:
+    """Register an operation as `x % y`, also with a number on the left, and as `x %= y`."""
+
+    def forward(self: Tensor, other: TensorLike) -> Any:
+        return call(self, other) if is_operand(other) else NotImplemented
+
+    def backward(self: Tensor, other: TensorLike) -> Any:
+        return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
+
+    register(f"__{sign}__", function=False)(forward)
+    register(f"__r{sign}__", function=False)(backward)
+    register(f"__i{sign}__", function=False)(inplace_operator(f"{call.__name__}_"))
 
 
 _of_tensor = functools.partial(register, function=False, module=__name__)

@@ -17,17 +17,14 @@ from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import REAL, require_kind, word_of
 from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
-from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
+from tapegrad.torch._ops.elementwise.arithmetic import both_operators, promoted, wrapping
 from tapegrad.torch._ops.fast import (
-    full_like_number,
-    is_operand,
     operator_for,
     short_comparison,
     short_logic,
 )
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch._types import TensorLike
 
 # --- Comparisons --------------------------------------------------------------------------------
 
@@ -111,16 +108,11 @@ def allclose(
 # --- Tests of each element ----------------------------------------------------------------------
 
 
-def _declare_test(word: str, function: Function, doc: str, argument: str, result: str) -> None:
+def _declare_test(word: str, function: Function, what: str) -> None:
     def compute(input: Value) -> Value:
         return function(untraced(input))
 
-    compute.__doc__ = sections.told(
-        doc,
-        f"{word}(torch.tensor({argument}))",
-        f"tensor({result})",
-        "-> Tensor: Bools, in the shape of `input`.",
-    )
+    compute.__doc__ = f"Where the {what}.\n\n-> Tensor: Bools, in the shape of `input`."
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
 
@@ -143,23 +135,13 @@ def _signbit(x: Value) -> Value:
     return np.signbit(x) if x.dtype.kind == "f" else x < 0
 
 
-_ODD, _SIGNED = "[1.0, -torch.inf, torch.nan]", "[-1.0, 2.0, -0.0]"
-for _word, _function, _what, _argument, _result in (
-    ("isnan", np.isnan, "elements are NaN", _ODD, "[False, False,  True]"),
-    ("isinf", np.isinf, "elements are infinite", _ODD, "[False,  True, False]"),
-    (
-        "isfinite",
-        np.isfinite,
-        "elements are neither infinite nor NaN",
-        _ODD,
-        "[ True, False, False]",
-    ),
-    ("isposinf", _is_infinite(1), "elements are plus infinity", _ODD, "[False, False, False]"),
-    ("isneginf", _is_infinite(-1), "elements are minus infinity", _ODD, "[False,  True, False]"),
-    ("isreal", _is_real, "elements have no imaginary part", "[1 + 0j, 1j]", "[ True, False]"),
-    ("signbit", _signbit, "sign is a minus, that of -0.0 too", _SIGNED, "[ True, False,  True]"),
-):
-    _declare_test(_word, _function, f"Where the {_what}.", _argument, _result)
+_declare_test("isnan", np.isnan, "elements are NaN")
+_declare_test("isinf", np.isinf, "elements are infinite")
+_declare_test("isfinite", np.isfinite, "elements are neither infinite nor NaN")
+_declare_test("isposinf", _is_infinite(1), "elements are plus infinity")
+_declare_test("isneginf", _is_infinite(-1), "elements are minus infinity")
+_declare_test("isreal", _is_real, "elements have no imaginary part")
+_declare_test("signbit", _signbit, "sign is a minus, that of -0.0 too")
 
 
 # --- Logic and bits -----------------------------------------------------------------------------
@@ -217,15 +199,7 @@ def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) 
     if bools:
         call = register(replaces=call)(short_logic(ufunc, call))
 
-    def forward(self: Tensor, other: TensorLike) -> Any:
-        return call(self, other) if is_operand(other) else NotImplemented
-
-    def backward(self: Tensor, other: TensorLike) -> Any:
-        return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
-
-    register(f"__{sign}__", function=False)(forward)
-    register(f"__r{sign}__", function=False)(backward)
-    register(f"__i{sign}__", function=False)(inplace_operator(f"{word}_"))
+    both_operators(sign, call)
 
 
 for _word, _sign in (("and", "and"), ("or", "or"), ("xor", "xor")):
@@ -396,26 +370,18 @@ _fmax = elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True, sel
 _fmin = elementwise("FminBackward0", *_first_wins(operator.le), strong=True, selects=True)(np.fmin)
 
 
-for _word, _choose, _what, _result in (
-    ("maximum", _maximum, "larger of two; NaN where either is", "[3., nan]"),
-    ("minimum", _minimum, "smaller of two; NaN where either is", "[1., nan]"),
-    ("fmax", _fmax, "larger of two; the other one where one is NaN", "[3., 2.]"),
-    ("fmin", _fmin, "smaller of two; the other one where one is NaN", "[1., 2.]"),
-):
+def _declare_choice(word: str, choose: Function, what: str) -> None:
+    def compute(input: Value, other: Value) -> Value:
+        x, y = promoted(input, other)
+        if x.dtype.kind == "c":
+            raise RuntimeError(f"{word} not implemented for complex tensors.")
+        return choose(x, y)
 
-    def _declare_choice(word: str, choose: Function, what: str, result: str) -> None:
-        def compute(input: Value, other: Value) -> Value:
-            x, y = promoted(input, other)
-            if x.dtype.kind == "c":
-                raise RuntimeError(f"{word} not implemented for complex tensors.")
-            return choose(x, y)
+    compute.__doc__ = f"Elementwise the {what}."
+    operation(f"{word.capitalize()}Backward0", name=word, planned=True)(compute)
 
-        compute.__name__ = word
-        compute.__doc__ = sections.told(
-            f"Elementwise the {what}.",
-            f"{word}(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))",
-            f"tensor({result})",
-        )
-        operation(f"{word.capitalize()}Backward0", name=word, planned=True)(compute)
 
-    _declare_choice(_word, _choose, _what, _result)
+_declare_choice("maximum", _maximum, "larger of two; NaN where either is")
+_declare_choice("minimum", _minimum, "smaller of two; NaN where either is")
+_declare_choice("fmax", _fmax, "larger of two; the other one where one is NaN")
+_declare_choice("fmin", _fmin, "smaller of two; the other one where one is NaN")

@@ -21,7 +21,6 @@ from tapegrad.torch._docstrings import sections
 from tapegrad.torch._dtypes import REAL, require_kind, word_of
 from tapegrad.torch._ops.declare import (
     OPERATIONS,
-    Operation,
     add_inplace,
     alias,
     by_tensor,
@@ -29,15 +28,15 @@ from tapegrad.torch._ops.declare import (
     register,
 )
 from tapegrad.torch._ops.elementwise.arithmetic import (
+    both_operators,
     cast,
     declare_single,
     floating,
     floor_quotient,
-    inplace_operator,
     promoted,
     wrapping,
 )
-from tapegrad.torch._ops.fast import full_like_number, is_operand, operator_for, short_single
+from tapegrad.torch._ops.fast import operator_for, short_single
 from tapegrad.torch._rules import gamma, special
 from tapegrad.torch._rules.blockwise import clipped
 from tapegrad.torch._rules.declare import elementwise
@@ -47,7 +46,7 @@ from tapegrad.torch._types import Number, TensorLike
 # --- Rounding: the derivative is 0, but a node is there as in PyTorch ---------------------------
 
 
-def _declare_rounding(word: str, ufunc: np.ufunc, result: str) -> None:
+def _declare_rounding(word: str, ufunc: np.ufunc) -> None:
     label = f"{word.capitalize()}Backward0"
     rounded = elementwise(label, 0, strong=True, selects=True)(lambda x: ufunc(x))
 
@@ -55,20 +54,12 @@ def _declare_rounding(word: str, ufunc: np.ufunc, result: str) -> None:
         require_kind(input.dtype, f"{word}_cpu", REAL)
         return rounded(input) if input.dtype.kind == "f" else np.copy(input)
 
-    compute.__doc__ = sections.told(
-        f"Elementwise {word}; a derivative of 0.",
-        f"{word}(torch.tensor([1.2, -1.2]))",
-        f"tensor({result})",
-    )
+    compute.__doc__ = f"Elementwise {word}; a derivative of 0."
     operation(label, name=word, inplace=True)(compute)
 
 
-for _word, _ufunc, _result in (
-    ("floor", np.floor, "[ 1., -2.]"),
-    ("ceil", np.ceil, "[ 2., -1.]"),
-    ("trunc", np.trunc, "[ 1., -1.]"),
-):
-    _declare_rounding(_word, _ufunc, _result)
+for _word in ("floor", "ceil", "trunc"):
+    _declare_rounding(_word, getattr(np, _word))
 alias("trunc", "fix")
 
 
@@ -148,20 +139,8 @@ def floor_divide(input: Value, other: Value) -> Value:
     return floor_quotient(x, y)
 
 
-def _operators(sign: str, call: Operation, word: str) -> None:
-    def forward(self: Tensor, other: TensorLike) -> Any:
-        return call(self, other) if is_operand(other) else NotImplemented
-
-    def backward(self: Tensor, other: TensorLike) -> Any:
-        return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
-
-    register(f"__{sign}__", function=False)(forward)
-    register(f"__r{sign}__", function=False)(backward)
-    register(f"__i{sign}__", function=False)(inplace_operator(word))
-
-
-_operators("mod", remainder, "remainder_")
-_operators("floordiv", floor_divide, "floor_divide_")
+both_operators("mod", remainder)
+both_operators("floordiv", floor_divide)
 
 
 # --- Bounds: an element on a bound gets the gradient, the bound none ----------------------------

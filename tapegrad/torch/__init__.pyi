@@ -1852,7 +1852,7 @@ def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> 
 def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise xor of truth values; numbers but 0 are true."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
+    """`log(x / (1 - x))`, NaN outside of [0, 1]; with eps, of x clamped to [eps, 1 - eps]."""
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """`logit`, written into this tensor's own memory."""
 def logspace(

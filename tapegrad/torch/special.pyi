@@ -90,7 +90,7 @@ def log_softmax(
 ) -> Tensor:
     """`log(softmax(x))`, without overflow."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
+    """`log(x / (1 - x))`, NaN outside of [0, 1]; with eps, of x clamped to [eps, 1 - eps]."""
 def logsumexp(
     input: Tensor, dim: _Sizes, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:

@@ -42,7 +42,7 @@ THIRD: Any
 settled: Any
 plain_of: Any
 node_of: Any
-_node_at: Any
+node_at: Any
 retain_at: Any
 accumulator_of: Any
 require_current: Any
@@ -932,7 +932,7 @@ class Tensor:
     def logical_xor_(self, other: _Operand) -> Tensor:
         """`logical_xor`, written into this tensor's own memory."""
     def logit(self, eps: _float | None = None) -> Tensor:
-        """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
+        """`log(x / (1 - x))`, NaN outside of [0, 1]; with eps, of x clamped to [eps, 1 - eps]."""
     def logit_(self, eps: _float | None = None) -> Tensor:
         """`logit`, written into this tensor's own memory."""
     def logsumexp(self, dim: _Sizes, keepdim: _bool = False) -> Tensor:

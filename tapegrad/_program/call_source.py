@@ -27,6 +27,7 @@ from tapegrad._program.program import (
     taken,
 )
 from tapegrad._tree import Structure, TallStructure
+from tapegrad.rules.einsum import is_explicit, product
 
 STATE = VARIABLE.get
 
@@ -135,6 +136,8 @@ class CallSource:
     def call(self, node: Node, names: dict[int, str]) -> str:
         """The expression of a call."""
         function, args = node.function, node.args
+        if function is np.einsum and not node.kwargs:
+            function, args = self._einsum(args)
         if node.kind is not _ARRAY and not node.kwargs and self._is_of_scalars(node):
             given = [self._scalar(arg, names) for arg in args]
             function = _OPERATORS.get(function, function)
@@ -172,6 +175,16 @@ class CallSource:
         if function in METHODS:
             return f"{given[0]}.{METHODS[function]}({', '.join([*given[1:], *named])})"
         return f"{self.constant(function)}({', '.join([*given, *named])})"
+
+    def _einsum(self, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """An einsum of two operands, as the eager call makes it: large ones are products."""
+        shapes = [
+            getattr(self.known.get(arg.at) if type(arg) is Ref else arg, "shape", None)
+            for arg in args[1:]
+        ]
+        if len(shapes) != 2 or None in shapes or not is_explicit(args[0]):
+            return np.einsum, args
+        return product(args[0], *shapes), args[1:]
 
     def _is_of_scalars(self, node: Node) -> bool:
         """Whether a call computes a scalar of such, which it may do by Python's operators.

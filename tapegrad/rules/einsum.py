@@ -89,6 +89,11 @@ def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return text, operands[0 : 2 * pairs : 2]
 
 
+def is_explicit(subscripts: Any) -> bool:
+    """Whether subscripts are letters only, with their output."""
+    return type(subscripts) is str and "->" in subscripts and not set(subscripts) & set(" .")
+
+
 @lru_cache(1 << 10)
 def _explicit(text: str, ndims: tuple[int, ...]) -> str:
     """Subscripts with the output written out and a letter for each axis of an ellipsis."""
@@ -325,9 +330,9 @@ def _plan_einsum(
         return None
     given, _, result = subscripts.partition("->")
     x_labels, y_labels = given.split(",")
-    run = _product(subscripts, x.shape, y.shape)
-    by_x = _product(f"{result},{y_labels}->{x_labels}", out.shape, y.shape)
-    by_y = _product(f"{x_labels},{result}->{y_labels}", x.shape, out.shape)
+    run = product(subscripts, x.shape, y.shape)
+    by_x = product(f"{result},{y_labels}->{x_labels}", out.shape, y.shape)
+    by_y = product(f"{x_labels},{result}->{y_labels}", x.shape, out.shape)
     x_wanted, y_wanted = wanted
 
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
@@ -343,7 +348,7 @@ def _plan_einsum(
 
 
 @lru_cache(1 << 10)
-def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
+def product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
     """The einsum of two operands of these sizes, by NumPy's loop where that is as fast."""
     matrices = _contraction(subscripts, x_shape, y_shape)
     given, _, result = subscripts.partition("->")
@@ -359,7 +364,7 @@ def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
 def _einsum_letters(*operands: Value, subscripts: str, **options: Any) -> Value:
     if len(operands) == 2 and not options and all(map(is_ndarray, operands)):
         x, y = operands
-        return _product(subscripts, x.shape, y.shape)(x, y)
+        return product(subscripts, x.shape, y.shape)(x, y)
     return np.einsum(subscripts, *operands, **options)
 
 

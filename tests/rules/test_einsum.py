@@ -67,7 +67,7 @@ def test_any_einsum(drawn):
 def test_any_einsum_as_products_of_matrices(drawn):
     """Few products are left to NumPy's loop; here none are."""
     subscripts, operands = drawn
-    choices = einsum._path, einsum._product
+    choices = einsum._path, einsum.product
     with mock.patch.object(einsum, "FEW_PRODUCTS", 0):
         for choice in choices:
             choice.cache_clear()

@@ -60,7 +60,7 @@ def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params:
             return _of_no_example(vmap_level, rule, arrays, params)
     word = rule.batch
     if callable(word):
-        whole = [x if x is None else _typed(x, arrays[0]) for x in arrays]
+        whole: list[Any] = [x if x is None else _typed(x, arrays[0]) for x in arrays]
         if _takes_shared(word):
             params = {**params, "mapped": tuple(map(vmap_level.owns, whole))}
             whole = [x._value if vmap_level.owns(x) else _array(x) for x in whole]

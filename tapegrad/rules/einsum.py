@@ -169,7 +169,7 @@ def _path(
         later = set("".join(terms) + result)
         kept = "".join(label for label in dict.fromkeys("".join(chosen)) if label in later)
         if len(chosen) == 2:
-            kept = _as_product(*chosen, kept)
+            kept = _as_product(chosen[0], chosen[1], kept)
         terms.append(kept if terms else result)
         steps.append((positions, ",".join(chosen) + "->" + terms[-1]))
     return steps
@@ -355,7 +355,7 @@ def product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
     x, y = given.split(",")
     sizes = _sizes((x, y), (x_shape, y_shape))
     products = prod(sizes.values())
-    short_dots = set(result) <= set(x) & set(y) and products < 64 * prod(map(sizes.get, result))
+    short_dots = set(result) <= set(x) & set(y) and products < 64 * prod(sizes[n] for n in result)
     if matrices is None or products < FEW_PRODUCTS or short_dots:
         return lambda x, y: np.einsum(subscripts, x, y)
     return matrices

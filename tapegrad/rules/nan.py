@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, constant, general
-from tapegrad._core.reads import reads_of
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules import moments, reduction
@@ -23,8 +22,8 @@ def _present(x: Value, where: Value) -> Value:
     return there if where is True else there & where
 
 
-def _without_nan(derivative: Any) -> Function:
-    """A vjp or jvp of a reduction, changed to ignore NaN."""
+def _without_nan(derivative: Any, *, reads_out: bool = False) -> Function:
+    """A vjp or jvp of a reduction, changed to ignore NaN; it keeps the result if it reads it."""
 
     def masked(
         given: Any, out: Value, x: Value, *more: Value, where: Value = True, **params: Any
@@ -34,7 +33,7 @@ def _without_nan(derivative: Any) -> Function:
     def masked_alone(given: Any, _out: Value, x: Value, *more: Value, **params: Any) -> Any:
         return masked(given, _out, x, *more, **params)
 
-    return masked if reads_of(derivative, 1, 1)[1] else masked_alone
+    return masked if reads_out else masked_alone
 
 
 def _extremum_vjp(g: Cotangent, out: Value, x: Value, **params: Any) -> Cotangent:
@@ -50,7 +49,7 @@ def _declare(function: Function, vjp: Function, jvp: Function | None = None) -> 
 
 
 _declare(np.nansum, _without_nan(reduction.sum_transpose), _without_nan(reduction.sum_jvp))
-_declare(np.nanprod, _without_nan(reduction.prod_vjp))
+_declare(np.nanprod, _without_nan(reduction.prod_vjp, reads_out=True))
 _declare(np.nanmean, _without_nan(moments.mean_transpose), _without_nan(moments.mean_jvp))
 _declare(np.nanmax, _extremum_vjp, _extremum_jvp)
 _declare(np.nanmin, _extremum_vjp, _extremum_jvp)
@@ -67,7 +66,8 @@ for _function, _rules, _of in (
     (np.nanvar, moments.VARIANCE, moments.variance),
     (np.nanstd, moments.DEVIATION, moments.deviation),
 ):
-    _by_values, _by_mean, _jvp = map(_without_nan, _rules)
+    _of_root = _function is np.nanstd  # whose derivative divides by the result
+    _by_values, _by_mean, _jvp = (_without_nan(rule, reads_out=_of_root) for rule in _rules)
     moments.declare_spread(_function, _by_values, _by_mean, _jvp, formula=_formula(_of))
 constant(np.nanargmax, np.nanargmin, batch="flat")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dims import mistyped, wrapped
@@ -347,7 +348,7 @@ def _frequencies(
             raise mistyped(f"fft_{name}", "n", 1, "int", n)
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with silence():
             found = (counts(n) * (np.float64(1) / (n * d))).astype(dtype.numpy)
         made = of_value(found if not meta else MetaArray(found.shape, found.dtype))
         if out is None:

@@ -728,7 +728,8 @@ def node_at(tensor: Tensor, shape: tuple[int, ...]) -> Slot:
     kind = node_class(title(edge_of(node)[0] or node))
     made: Any
     try:
-        made = np.broadcast_to(array_on_graph(value, node), shape).slot
+        broadcast: Any = np.broadcast_to(array_on_graph(value, node), shape)
+        made = broadcast.slot
     except ValueError:
         text = (
             f"A function of the result of {kind.__name__} returned an invalid gradient at index 0 "

@@ -79,6 +79,7 @@ TYPES = {
     "device": "_device",
     "dtype": "_dtype",
     "Device": "_Device | None",
+    "device | str | None": "_Device | None",
     "MemoryFormat": "Any",
     "MapLocation": "Any",
     "Node | None": "Node | None",
@@ -431,6 +432,59 @@ def return_types_stub() -> str:
     return header("Named tuples that operations return", imports) + "\n".join(lines) + "\n"
 
 
+# Families of layers whose classes are made as the package is imported.
+LAYERS = ("activation", "distance", "dropout", "loss", "padding", "pooling", "upsampling")
+
+
+def layers_stub(family: str) -> str:
+    """`torch/nn/<family>/modules.pyi`: classes with what their functions tell."""
+    module = importlib.import_module(f"tapegrad.torch.nn.{family}.modules")
+    found = dict.fromkeys(kind for kind in vars(module).values() if isinstance(kind, type))
+    own = [kind for kind in found if kind.__module__ == module.__name__]
+    bases = {base for kind in own for base in kind.__bases__} - {*own}
+    imports = [f"from {base.__module__} import {base.__name__}" for base in bases]
+    lines = [line for kind in own for line in class_lines(kind)]
+    first = ["from collections.abc import Iterable", OTHERS, *sorted(imports)]
+    title = f"The layers of `tapegrad.torch.nn.{family}`"
+    return header(title, "\n".join(first) + "\n") + "\n".join(lines) + "\n"
+
+
+def class_lines(kind: type) -> Iterator[str]:
+    """The lines that declare a class: its settings as attributes, and its functions."""
+    yield ""
+    yield f"class {kind.__name__}({', '.join(base.__name__ for base in kind.__bases__)}):"
+    document = "" if kind.__name__[0] == "_" else first_line(kind)
+    members = [*member_lines(kind)]
+    if document:
+        yield f'    """{document}"""'
+    if document and members:
+        yield ""
+    yield from (f"    {line}" for line in members or ([] if document else ["..."]))
+
+
+def member_lines(kind: type) -> Iterator[str]:
+    """The lines that declare what a class has of its own."""
+    attributes = dict(vars(kind).get("__annotations__", {}))
+    for p in inspect.signature(vars(kind).get("__init__", init)).parameters.values():
+        if p.name not in {"self", "args", "kwargs", *PASSING}:
+            attributes.setdefault(p.name, text_of(p.annotation))
+    for name, annotation in attributes.items():
+        yield f"{name}: {public_type(annotation, name, ...)}"
+    for name, found in vars(kind).items():
+        if inspect.isfunction(found) and (name == "__init__" or name[0] != "_"):
+            text = text_of(found.__annotations__.get("return", ""))
+            inner = parameters(found, method=True, out="")
+            yield from wrapped(f"def {name}({inner}) -> {plain(TYPES.get(text, text))}: ...")
+
+
+# Parameters that layers do not keep.
+PASSING = ("device", "dtype", "size_average", "reduce", "min_value", "max_value")
+
+
+def init(self: object) -> None:
+    """The constructor of a class that has none of its own."""
+
+
 def stubs() -> dict[Path, str]:
     """All stubs, by the file that each belongs in."""
     made = {
@@ -442,6 +496,7 @@ def stubs() -> dict[Path, str]:
         module = importlib.import_module(f"tapegrad.torch.{word}")
         names = sorted(set(module.__all__))
         made[f"{word.replace('.', '/')}.pyi"] = functions_stub(f"torch.{word}", names)
+    made |= {f"nn/{family}/modules.pyi": layers_stub(family) for family in LAYERS}
     made |= absent_stubs()
     return {PLACE / place: text for place, text in made.items()}
 

@@ -1,6 +1,6 @@
-"""Functions of 1, 2 and 3 dimensions, of which each family is written once; settings for each.
+"""Functions and classes of 1, 2 and 3 dimensions, of which each family is written once.
 
-Knows the docstrings of families. Must not know what the functions compute.
+Knows the docstrings of families. Must not know what they compute.
 """
 
 from __future__ import annotations
@@ -34,9 +34,27 @@ def _member(family: Callable[[int], Function], dims: int, own: str) -> Function:
     return function
 
 
+def classes(
+    base: Any, *own: str, also: tuple[type, ...] = (), **attributes: tuple[Any, ...]
+) -> Any:
+    """The classes that a family has, as `_Conv` makes Conv1d, with `_dims`.
+
+    base: has the docstring that all share. own: for each, what only its docstring has. also: for
+    each a second base. attributes: for each a value.
+    """
+    stem = base.__name__.removeprefix("_")
+    made = []
+    for place, text in enumerate(own):
+        dims = 4 - len(own) + place
+        given = {name: values[place] for name, values in attributes.items()}
+        given |= {"__module__": base.__module__, "__doc__": text or None, "_dims": dims}
+        made.append(type(f"{stem}{dims}d", (base, *also[place : place + 1]), given))
+    return tuple(made)
+
+
 def repeated(given: Sizes, dims: int) -> tuple[int, ...]:
     """A setting for each dimension: one for all, or as many as there are."""
     return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
 
 
-__all__ = ["members", "repeated"]
+__all__ = ["classes", "members", "repeated"]

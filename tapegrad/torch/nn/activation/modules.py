@@ -11,161 +11,63 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
 from tapegrad.torch.nn.init import constant_
 from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.parameter import Parameter
-
-# --- Activations --------------------------------------------------------------------------------
-
-
-class _Inplace(Module):
-    """A unit that can write into its argument."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        words = super().extra_repr(), "inplace=True" if self.inplace else ""
-        return ", ".join(filter(None, words))
-
-
-class ReLU(_Inplace):
-    """The maximum of 0 and each element."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.relu(input, inplace=self.inplace)
-
-
-class Tanh(Module):
-    """The hyperbolic tangent of each element."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.tanh(input)
-
-
-class Sigmoid(Module):
-    """The logistic function of each element, `1 / (1 + exp(-x))`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.sigmoid(input)
-
-
-class _AlongDim(Module):
-    _in_repr = "dim"
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-
-class Softmax(_AlongDim):
-    """Exponentials divided by their sum along a dimension."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softmax(input, self.dim)
-
-
-class LogSoftmax(_AlongDim):
-    """The logarithm of Softmax, without its rounding.
-
-    dim: The dimension along which the exponentials of the results sum to 1; leaving it out warns
-        at the call.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.log_softmax(input, self.dim)
-
-
-def _renamed(word: str) -> None:
-    text = f"keyword argument `{word}_value` is deprecated and renamed to `{word}_val`"
-    warn(text, FutureWarning)
-
 
 # --- Units that can write into their argument ---------------------------------------------------
 
 
-class SELU(_Inplace):
+@layer("relu", shows="inplace?")
+class ReLU(Module):
+    """The maximum of 0 and each element."""
+
+
+@layer("selu", shows="inplace?")
+class SELU(Module):
     """ELU scaled so that it keeps mean 0 and variance 1."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.selu(input, self.inplace)
 
-
-class SiLU(_Inplace):
+@layer("silu", shows="inplace?")
+class SiLU(Module):
     """The unit `x * sigmoid(x)`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.silu(input, inplace=self.inplace)
 
-
-class Mish(_Inplace):
+@layer("mish", shows="inplace?")
+class Mish(Module):
     """The unit `x * tanh(softplus(x))`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.mish(input, inplace=self.inplace)
 
-
-class Hardsigmoid(_Inplace):
+@layer("hardsigmoid")
+class Hardsigmoid(Module):
     """The unit `x / 6 + 1 / 2`, clamped to 0 and 1."""
 
-    extra_repr = Module.extra_repr  # PyTorch's shows nothing
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardsigmoid(input, self.inplace)
-
-
-class Hardswish(_Inplace):
+@layer("hardswish")
+class Hardswish(Module):
     """The unit `x * hardsigmoid(x)`."""
 
-    extra_repr = Module.extra_repr  # PyTorch's shows nothing
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardswish(input, self.inplace)
-
-
-class ELU(_Inplace):
+@layer("elu", shows="alpha inplace?")
+class ELU(Module):
     """The unit x, and `alpha * (exp(x) - 1)` below 0."""
 
-    _in_repr = "alpha"
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.elu(input, self.alpha, self.inplace)
-
-
-class CELU(_Inplace):
+@layer("celu", shows="alpha inplace?")
+class CELU(Module):
     """The unit x, and `alpha * (exp(x / alpha) - 1)` below 0."""
 
-    _in_repr = "alpha"
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.celu(input, self.alpha, self.inplace)
-
-
-class LeakyReLU(_Inplace):
+@layer("leaky_relu", shows="negative_slope inplace?")
+class LeakyReLU(Module):
     """The unit x, and `negative_slope * x` below 0.
 
     negative_slope: The slope below 0.
     """
 
-    _in_repr = "negative_slope"
 
-    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.negative_slope = negative_slope
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.leaky_relu(input, self.negative_slope, self.inplace)
-
-
-class RReLU(_Inplace):
+@layer("rrelu", shows="lower upper inplace?")
+class RReLU(Module):
     """The unit x with a slope below 0 that is drawn while training, else their mean.
 
     lower: The least slope.
@@ -175,20 +77,16 @@ class RReLU(_Inplace):
     tensor([-0.5000,  2.0000])
     """
 
-    _in_repr = "lower upper"
 
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
-        super().__init__(inplace)
-        self.lower = lower
-        self.upper = upper
+@layer("threshold", shows="threshold value inplace?")
+class Threshold(Module):
+    """The unit x above a threshold, else a value.
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+    threshold: The threshold.
+    """
 
 
-class Hardtanh(_Inplace):
+class Hardtanh(Module):
     """The unit x, clamped.
 
     min_val: The least value.
@@ -198,7 +96,7 @@ class Hardtanh(_Inplace):
     AssertionError: Unless `max_val` is greater than `min_val`.
     """
 
-    _in_repr = "min_val max_val"
+    _in_repr = "min_val max_val inplace?"
 
     def __init__(
         self,
@@ -208,15 +106,10 @@ class Hardtanh(_Inplace):
         min_value: float | None = None,
         max_value: float | None = None,
     ) -> None:
-        super().__init__(inplace)
-        if min_value is not None:
-            _renamed("min")
-            min_val = min_value
-        if max_value is not None:
-            _renamed("max")
-            max_val = max_value
-        self.min_val = min_val
-        self.max_val = max_val
+        super().__init__()
+        self.inplace = inplace
+        self.min_val = _renamed("min", min_value, min_val)
+        self.max_val = _renamed("max", max_value, max_val)
         if self.max_val <= self.min_val:
             raise AssertionError(
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
@@ -229,94 +122,67 @@ class Hardtanh(_Inplace):
 class ReLU6(Hardtanh):
     """The unit x, clamped to 0 and 6."""
 
-    _in_repr = ""
+    _in_repr = "inplace?"
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
 
-class Threshold(_Inplace):
-    """The unit x above a threshold, else a value.
-
-    threshold: The threshold.
-    """
-
-    _in_repr = "threshold value"
-
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.threshold = threshold
-        self.value = value
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.threshold(input, self.threshold, self.value, self.inplace)
+def _renamed(word: str, given: float | None, usual: float) -> float:
+    """A bound under its older name, which warns, or under its own."""
+    if given is None:
+        return usual
+    text = f"keyword argument `{word}_value` is deprecated and renamed to `{word}_val`"
+    warn(text, FutureWarning)
+    return given
 
 
 # --- Units that always make a new tensor --------------------------------------------------------
 
 
+@layer("tanh", "")
+class Tanh(Module):
+    """The hyperbolic tangent of each element."""
+
+
+@layer("sigmoid", "")
+class Sigmoid(Module):
+    """The logistic function of each element, `1 / (1 + exp(-x))`."""
+
+
+@layer("gelu", shows="approximate={0.approximate!r}")
 class GELU(Module):
     """The unit x times the normal distribution function of x.
 
     approximate ({"none", "tanh"}): Whether that is approximated by a tanh.
     """
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
-
-
+@layer("glu", shows="dim")
 class GLU(Module):
     """One half along a dimension times the sigmoid of the other half.
 
     dim: The dimension, of an even size.
     """
 
-    _in_repr = "dim"
 
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.glu(input, self.dim)
-
-
-class _Shrink(Module):
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
-
-
-class Hardshrink(_Shrink):
+@layer("hardshrink", shows="{0.lambd}")
+class Hardshrink(Module):
     """The unit x, but 0 where `|x|` is at most `lambd`.
 
     lambd: The bound.
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardshrink(input, self.lambd)
 
-
-class Softshrink(_Shrink):
+@layer("softshrink", shows="{0.lambd}")
+class Softshrink(Module):
     """The unit x, moved towards 0 by `lambd`.
 
     lambd: By how much.
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softshrink(input, self.lambd)
 
-
+@layer("softplus", shows="beta threshold")
 class Softplus(Module):
     """The unit `log(1 + exp(beta * x)) / beta`.
 
@@ -324,43 +190,39 @@ class Softplus(Module):
     threshold: Above it `beta * x` is taken as it is.
     """
 
-    _in_repr = "beta threshold"
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softplus(input, self.beta, self.threshold)
-
-
+@layer("logsigmoid")
 class LogSigmoid(Module):
     """The logarithm of the sigmoid of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.logsigmoid(input)
 
-
+@layer("softsign")
 class Softsign(Module):
     """The unit `x / (1 + |x|)`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softsign(input)
 
-
+@layer("tanhshrink")
 class Tanhshrink(Module):
     """The unit `x - tanh(x)`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.tanhshrink(input)
+
+@layer("softmax", "dim", shows="dim")
+class Softmax(Module):
+    """Exponentials divided by their sum along a dimension."""
 
 
-class Softmin(_AlongDim):
+@layer("log_softmax", "dim", shows="dim")
+class LogSoftmax(Module):
+    """The logarithm of Softmax, without its rounding.
+
+    dim: The dimension along which the exponentials of the results sum to 1; leaving it out warns
+        at the call.
+    """
+
+
+@layer("softmin", "dim", shows="dim")
+class Softmin(Module):
     """The softmax of -x along a dimension."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softmin(input, self.dim)
 
 
 class Softmax2d(Module):

@@ -7,22 +7,13 @@ from __future__ import annotations
 
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 
 
+@layer("cosine_similarity")
 class CosineSimilarity(Module):
     """The cosines of the angles between vectors along a dimension."""
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return functional.cosine_similarity(x1, x2, self.dim, self.eps)
-
-
-# --- Compared and multiplied --------------------------------------------------------------------
 
 
 class PairwiseDistance(Module):

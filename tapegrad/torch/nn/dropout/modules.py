@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 
 
@@ -28,6 +29,7 @@ class _Dropping(Module):
         self.inplace = inplace
 
 
+@layer("dropout")
 class Dropout(_Dropping):
     """Elements set to 0 at random while training, with the others scaled.
 
@@ -38,29 +40,20 @@ class Dropout(_Dropping):
     tensor([1., 2.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout(input, self.p, self.training, self.inplace)
 
-
+@layer("dropout1d")
 class Dropout1d(_Dropping):
     """Whole channels of signals set to 0 at random while training."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout1d(input, self.p, self.training, self.inplace)
 
-
+@layer("dropout2d")
 class Dropout2d(_Dropping):
     """Whole channels of images set to 0 at random while training."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout2d(input, self.p, self.training, self.inplace)
 
-
+@layer("dropout3d")
 class Dropout3d(_Dropping):
     """Whole channels of volumes set to 0 at random while training."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropping):

@@ -64,7 +64,8 @@ class Module(Calls, State, Walks):
     """
 
     dump_patches = False
-    _in_repr = ""  # the attributes that `extra_repr` shows
+    # The attributes that `extra_repr` shows, one with `?` only if true; or a format of the module.
+    _in_repr = ""
     call_super_init = False  # whether __init__ goes on to the next class, with the arguments
 
     if TYPE_CHECKING:  # what `Walks` finds, which knows no Module
@@ -267,7 +268,13 @@ class Module(Calls, State, Walks):
 
         -> str: The settings, without the name of the class.
         """
-        return ", ".join(f"{name}={getattr(self, name)}" for name in self._in_repr.split())
+        if "{" in self._in_repr:
+            return self._in_repr.format(self)
+        names = [name.rstrip("?") for name in self._in_repr.split() if self._is_shown(name)]
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+    def _is_shown(self, name: str) -> bool:
+        return name[-1] != "?" or bool(getattr(self, name[:-1]))
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -7,55 +7,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 
 # --- Moved --------------------------------------------------------------------------------------
 
 
+@layer("pixel_shuffle", shows="upscale_factor")
 class PixelShuffle(Module):
     """Groups of r * r channels become pixels."""
 
-    _in_repr = "upscale_factor"
 
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.pixel_shuffle(input, self.upscale_factor)
-
-
+@layer("pixel_unshuffle", shows="downscale_factor")
 class PixelUnshuffle(Module):
     """Pixels become groups of r * r channels."""
 
-    _in_repr = "downscale_factor"
 
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.pixel_unshuffle(input, self.downscale_factor)
-
-
+@layer("channel_shuffle", shows="groups")
 class ChannelShuffle(Module):
     """Channels of all groups alternate."""
-
-    _in_repr = "groups"
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.channel_shuffle(input, self.groups)
 
 
 # --- Resized ------------------------------------------------------------------------------------
 
 
+@layer("interpolate", "size scale_factor mode align_corners recompute_scale_factor")
 class Upsample(Module):
     """Lines, images and volumes in another size.
 
@@ -69,42 +45,21 @@ class Upsample(Module):
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.name: str = type(self).__name__
-        self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+    size: Any
+    scale_factor: Any
+    mode: str
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
+    def _settle(self) -> None:
+        self.name: str = type(self).__name__
+        factor = self.scale_factor
+        if isinstance(factor, tuple):
+            self.scale_factor = tuple(map(float, factor))
+        else:
+            self.scale_factor = float(factor) if factor else None
 
     def extra_repr(self) -> str:
-        given = (
-            f"scale_factor={self.scale_factor!r}"
-            if self.scale_factor is not None
-            else f"size={self.size!r}"
-        )
-        return f"{given}, mode={self.mode!r}"
+        name = "size" if self.scale_factor is None else "scale_factor"
+        return f"{name}={getattr(self, name)!r}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):

@@ -65,6 +65,7 @@ TYPES = {
     "Sequence[Value]": "Sequence[Tensor]",
     "Tree": "Any",
     "Sizes": "_Sizes",
+    "Sizes | str": "_Sizes | _str",
     "Shape": "_Sizes",
     "Lengths": "_Sizes",
     "Factors": "float | Sequence[float]",
@@ -433,7 +434,9 @@ def return_types_stub() -> str:
 
 
 # Families of layers whose classes are made as the package is imported.
-LAYERS = ("activation", "distance", "dropout", "loss", "padding", "pooling", "upsampling")
+LAYERS = (
+    "activation convolution distance dropout loss normalization padding pooling upsampling"
+).split()
 
 
 def layers_stub(family: str) -> str:
@@ -444,6 +447,7 @@ def layers_stub(family: str) -> str:
     bases = {base for kind in own for base in kind.__bases__} - {*own}
     imports = [f"from {base.__module__} import {base.__name__}" for base in bases]
     lines = [line for kind in own for line in class_lines(kind)]
+    imports.append("from tapegrad.torch.nn.parameter import Parameter")
     first = ["from collections.abc import Iterable", OTHERS, *sorted(imports)]
     title = f"The layers of `tapegrad.torch.nn.{family}`"
     return header(title, "\n".join(first) + "\n") + "\n".join(lines) + "\n"
@@ -464,10 +468,9 @@ def class_lines(kind: type) -> Iterator[str]:
 
 def member_lines(kind: type) -> Iterator[str]:
     """The lines that declare what a class has of its own."""
-    attributes = dict(vars(kind).get("__annotations__", {}))
-    for p in inspect.signature(vars(kind).get("__init__", init)).parameters.values():
-        if p.name not in {"self", "args", "kwargs", *PASSING}:
-            attributes.setdefault(p.name, text_of(p.annotation))
+    inherited = [name for base in kind.__mro__[1:] for name in own_attributes(base)]
+    known = {*inherited} - {*vars(kind).get("__annotations__", {})}
+    attributes = {name: own for name, own in own_attributes(kind).items() if name not in known}
     for name, annotation in attributes.items():
         yield f"{name}: {public_type(annotation, name, ...)}"
     for name, found in vars(kind).items():
@@ -477,8 +480,22 @@ def member_lines(kind: type) -> Iterator[str]:
             yield from wrapped(f"def {name}({inner}) -> {plain(TYPES.get(text, text))}: ...")
 
 
-# Parameters that layers do not keep.
-PASSING = ("device", "dtype", "size_average", "reduce", "min_value", "max_value")
+def own_attributes(kind: type) -> dict[str, str]:
+    """The attributes that a class annotates, or takes as settings, with their types."""
+    if hasattr(kind, "cls_to_become"):  # a lazy one, whose other base tells
+        return {}
+    settings = inspect.signature(vars(kind).get("__init__", init)).parameters.values()
+    kept = {p.name: text_of(p.annotation) for p in settings if p.name not in PASSING}
+    return (kept if kind.__module__.endswith(".modules") else {}) | dict(
+        vars(kind).get("__annotations__", {})
+    )
+
+
+# Parameters that layers do not keep under their names.
+PASSING = (
+    *("self", "args", "kwargs", "bias"),
+    *("device", "dtype", "size_average", "reduce", "min_value", "max_value"),
+)
 
 
 def init(self: object) -> None:

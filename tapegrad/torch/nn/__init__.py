@@ -5,29 +5,7 @@ A table of contents: each family lists its own.
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import (
-    activation,
-    attention,
-    containers,
-    convolution,
-    distance,
-    dropout,
-    embedding,
-    functional,
-    grad,
-    init,
-    linear,
-    loss,
-    modules,
-    normalization,
-    padding,
-    parallel,
-    parameter,
-    pooling,
-    recurrent,
-    upsampling,
-    utils,
-)
+from tapegrad.torch.nn import functional, grad, init, modules, parallel, parameter, utils
 from tapegrad.torch.nn import native as native
 from tapegrad.torch.nn.activation.modules import *
 from tapegrad.torch.nn.attention.modules import *
@@ -72,23 +50,9 @@ __all__ = [
     "parameter",
     "utils",
 ]
-__all__ += activation.modules.__all__
-__all__ += attention.modules.__all__
-__all__ += attention.transformers.__all__
-__all__ += containers.modules.__all__
-__all__ += containers.parameters.__all__
-__all__ += convolution.modules.__all__
-__all__ += distance.modules.__all__
-__all__ += dropout.modules.__all__
-__all__ += embedding.modules.__all__
-__all__ += linear.__all__
-__all__ += loss.adaptive.__all__
-__all__ += loss.modules.__all__
-__all__ += normalization.modules.__all__
-__all__ += padding.modules.__all__
-__all__ += pooling.modules.__all__
-__all__ += recurrent.modules.__all__
-__all__ += upsampling.modules.__all__
+__all__ += [
+    name for name, found in globals().items() if isinstance(found, type) and name not in __all__
+]
 __all__.sort()
 
 

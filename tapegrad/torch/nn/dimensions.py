@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from tapegrad._core.types import Function
@@ -40,16 +41,20 @@ def classes(
     """The classes that a family has, as `_Conv` makes Conv1d, with `_dims`.
 
     base: has the docstring that all share. own: for each, what only its docstring has. also: for
-    each a second base. attributes: for each a value.
+    each a second base. attributes: for each a value, or a function that is no method.
     """
-    stem = base.__name__.removeprefix("_")
+    stem = base.__name__.removeprefix("_").removesuffix("Nd")
     made = []
     for place, text in enumerate(own):
         dims = 4 - len(own) + place
-        given = {name: values[place] for name, values in attributes.items()}
+        given = {name: _own_attribute(values[place]) for name, values in attributes.items()}
         given |= {"__module__": base.__module__, "__doc__": text or None, "_dims": dims}
         made.append(type(f"{stem}{dims}d", (base, *also[place : place + 1]), given))
     return tuple(made)
+
+
+def _own_attribute(value: Any) -> Any:
+    return staticmethod(value) if isinstance(value, FunctionType) else value
 
 
 def repeated(given: Sizes, dims: int) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.init import constant_
 from tapegrad.torch.nn.module.factory import empty_parameter
 from tapegrad.torch.nn.module.layers import layer
@@ -276,33 +277,4 @@ class PReLU(Module):
         return functional.prelu(input, self.weight)
 
 
-__all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-]
+__all__ = list(own_names(__name__))

@@ -13,7 +13,7 @@ from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes
 from tapegrad.torch.nn import init
-from tapegrad.torch.nn.convolution.folding import fold, unfold
+from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.convolution.functions import (
     conv1d,
     conv2d,
@@ -22,8 +22,9 @@ from tapegrad.torch.nn.convolution.functions import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from tapegrad.torch.nn.dimensions import repeated
+from tapegrad.torch.nn.dimensions import classes, repeated
 from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.padding.functions import pad
@@ -37,6 +38,7 @@ class _ConvNd(Module):
 
     _dims: int
     _function: Callable[..., Any]
+    weight: Parameter
     bias: Tensor | None
 
     def __init__(
@@ -73,7 +75,7 @@ class _ConvNd(Module):
         if not transposed:
             first, second = second, first
         shape = (first, second // groups, *kernel_size)
-        self.weight: Parameter = empty_parameter(shape, dtype, device)
+        self.weight = empty_parameter(shape, dtype, device)
         if bias:
             self.bias = empty_parameter((out_channels,), dtype, device)
         else:
@@ -215,19 +217,7 @@ class _Conv(_ConvNd):
         return padded, (0,) * self._dims
 
 
-class Conv1d(_Conv):
-    _dims = 1
-    _function = staticmethod(conv1d)
-
-
-class Conv2d(_Conv):
-    _dims = 2
-    _function = staticmethod(conv2d)
-
-
-class Conv3d(_Conv):
-    _dims = 3
-    _function = staticmethod(conv3d)
+Conv1d, Conv2d, Conv3d = classes(_Conv, "", "", "", _function=(conv1d, conv2d, conv3d))
 
 
 # --- Transposed convolutions --------------------------------------------------------------------
@@ -317,12 +307,9 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(size - a for size, a in zip(wanted, least, strict=True))
 
 
-class ConvTranspose1d(_ConvTransposeNd):
-    _dims = 1
-    _function = staticmethod(conv_transpose1d)
-
-
-class ConvTranspose2d(_ConvTransposeNd):
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = classes(
+    _ConvTransposeNd,
+    "",
     """Transposed convolution of images, (n, channels, height, width) or without n.
 
     >>> layer = torch.nn.ConvTranspose2d(3, 8, 3, stride=2)
@@ -330,15 +317,10 @@ class ConvTranspose2d(_ConvTransposeNd):
     torch.Size([8, 5, 5])
     >>> layer(torch.ones(3, 2, 2), output_size=(6, 6)).shape
     torch.Size([8, 6, 6])
-    """
-
-    _dims = 2
-    _function = staticmethod(conv_transpose2d)
-
-
-class ConvTranspose3d(_ConvTransposeNd):
-    _dims = 3
-    _function = staticmethod(conv_transpose3d)
+    """,
+    "",
+    _function=(conv_transpose1d, conv_transpose2d, conv_transpose3d),
+)
 
 
 # --- Windows ------------------------------------------------------------------------------------
@@ -352,56 +334,20 @@ class _Windows(Module):
     """
 
 
+@layer("unfold", shows="kernel_size dilation padding stride")
 class Unfold(_Windows):
     """Windows of images as columns."""
 
-    _in_repr = "kernel_size dilation padding stride"
 
-    def __init__(
-        self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-        return made
-
-
+@layer("fold", shows="output_size kernel_size dilation padding stride")
 class Fold(_Windows):
     """Images of the sums of windows given as columns."""
-
-    _in_repr = "output_size kernel_size dilation padding stride"
-
-    def __init__(
-        self,
-        output_size: Sizes,
-        kernel_size: Sizes,
-        dilation: Sizes = 1,
-        padding: Sizes = 0,
-        stride: Sizes = 1,
-    ) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = fold(
-            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
-        return made
 
 
 Device = device | str | None
 
 
-class _LazyConv(LazyModuleMixin):
+class _Lazy(LazyModuleMixin):
     """As `{plain}`, with the in_channels of its first input.
 
     >>> torch.nn.{name}(8, 3, padding=1)(torch.ones(2, 3, {sides})).shape
@@ -462,7 +408,7 @@ class _LazyConv(LazyModuleMixin):
         return int(input.shape[input.dim() - alone])
 
 
-class _LazyPlainConv(_LazyConv):
+class _LazyConv(_Lazy):
     def __init__(
         self,
         out_channels: int,
@@ -481,7 +427,7 @@ class _LazyPlainConv(_LazyConv):
         self._forget_sizes(out_channels, bias, dtype)
 
 
-class _LazyTransposedConv(_LazyConv):
+class _LazyConvTranspose(_Lazy):
     def __init__(
         self,
         out_channels: int,
@@ -501,43 +447,14 @@ class _LazyTransposedConv(_LazyConv):
         self._forget_sizes(out_channels, bias, dtype)
 
 
-class LazyConv1d(_LazyPlainConv, Conv1d):
-    cls_to_become = Conv1d
+_PLAIN = Conv1d, Conv2d, Conv3d
+LazyConv1d, LazyConv2d, LazyConv3d = classes(
+    _LazyConv, "", "", "", also=_PLAIN, cls_to_become=_PLAIN
+)
+_TRANSPOSED = ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = classes(
+    _LazyConvTranspose, "", "", "", also=_TRANSPOSED, cls_to_become=_TRANSPOSED
+)
 
 
-class LazyConv2d(_LazyPlainConv, Conv2d):
-    cls_to_become = Conv2d
-
-
-class LazyConv3d(_LazyPlainConv, Conv3d):
-    cls_to_become = Conv3d
-
-
-class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
-    cls_to_become = ConvTranspose1d
-
-
-class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
-    cls_to_become = ConvTranspose2d
-
-
-class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
-    cls_to_become = ConvTranspose3d
-
-
-__all__ = [
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "Fold",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-    "Unfold",
-]
+__all__ = list(own_names(__name__))

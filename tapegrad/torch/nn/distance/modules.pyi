@@ -18,6 +18,7 @@ from tapegrad.torch._dtypes import device as _device, dtype as _dtype
 from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
 
 # A number of Python, what stands for a tensor beside one, and integers one a dimension.
 _Number: TypeAlias = _int | _float | _bool | _complex

@@ -14,6 +14,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._ops.declare import OPERATIONS, register
 from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.nn.contents import own_names
 
 
 def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
@@ -293,12 +294,4 @@ def gumbel_softmax(
     return picked - soft.detach() + soft
 
 
-__all__ = [
-    "alpha_dropout",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "feature_alpha_dropout",
-    "gumbel_softmax",
-]
+__all__ = list(own_names(__name__))

@@ -11,6 +11,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._rules.losses import word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.distance.modules import PairwiseDistance
 from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
@@ -274,27 +275,4 @@ class NLLLoss2d(NLLLoss):
         super().__init__(*args, **kwargs)
 
 
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CTCLoss",
-    "CosineEmbeddingLoss",
-    "CrossEntropyLoss",
-    "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "NLLLoss",
-    "NLLLoss2d",
-    "PoissonNLLLoss",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-]
+__all__ = list(own_names(__name__))

@@ -18,6 +18,7 @@ from tapegrad.torch._dtypes import device as _device, dtype as _dtype
 from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
 
 # A number of Python, what stands for a tensor beside one, and integers one a dimension.
 _Number: TypeAlias = _int | _float | _bool | _complex
@@ -37,7 +38,6 @@ class _Loss(Module):
 
 class _WeightedLoss(_Loss):
     weight: Tensor | None
-    reduction: _str
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -59,7 +59,6 @@ class L1Loss(_Loss):
 class SmoothL1Loss(_Loss):
     """Squares where the two differ by less than `beta`, else absolute values."""
 
-    reduction: _str
     beta: _float
     def __init__(
         self,
@@ -73,7 +72,6 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Squares where the two differ by at most `delta`, else absolute values."""
 
-    reduction: _str
     delta: _float
     def __init__(self, reduction: _str = 'mean', delta: _float = 1.0) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
@@ -81,7 +79,6 @@ class HuberLoss(_Loss):
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
 
-    reduction: _str
     log_target: _bool
     def __init__(
         self,
@@ -95,9 +92,7 @@ class KLDivLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """The negative logarithms of the probabilities of given classes."""
 
-    weight: Tensor | None
     ignore_index: _int
-    reduction: _str
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -111,9 +106,7 @@ class NLLLoss(_WeightedLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy of logits with classes, or with probabilities of classes."""
 
-    weight: Tensor | None
     ignore_index: _int
-    reduction: _str
     label_smoothing: _float
     def __init__(
         self,
@@ -135,7 +128,6 @@ class BCEWithLogitsLoss(_Loss):
     """As `BCELoss` of `sigmoid(input)`, without the rounding of sigmoid."""
 
     weight: Tensor | None
-    reduction: _str
     pos_weight: Tensor | None
     def __init__(
         self,
@@ -151,7 +143,6 @@ class MarginRankingLoss(_Loss):
     """Which of two ranks higher."""
 
     margin: _float
-    reduction: _str
     def __init__(
         self,
         margin: _float = 0.0,
@@ -165,7 +156,6 @@ class HingeEmbeddingLoss(_Loss):
     """Distances, which should be small where the target is 1, and large where it is -1."""
 
     margin: _float
-    reduction: _str
     def __init__(
         self,
         margin: _float = 1.0,
@@ -179,7 +169,6 @@ class CosineEmbeddingLoss(_Loss):
     """Directions, which should be alike where the target is 1, and not where it is -1."""
 
     margin: _float
-    reduction: _str
     def __init__(
         self,
         margin: _float = 0.0,
@@ -195,11 +184,9 @@ class _Triplet(_Loss):
 class TripletMarginLoss(_Triplet):
     """Vectors that should be nearer to a positive than to a negative."""
 
-    margin: _float
     p: _float
     eps: _float
     swap: _bool
-    reduction: _str
     def __init__(
         self,
         margin: _float = 1.0,
@@ -216,9 +203,7 @@ class TripletMarginWithDistanceLoss(_Triplet):
     """As `TripletMarginLoss`, with a distance of your own."""
 
     distance_function: Any
-    margin: _float
     swap: _bool
-    reduction: _str
     def __init__(
         self,
         *,
@@ -233,9 +218,8 @@ class MultiMarginLoss(_WeightedLoss):
     """How far scores of other classes come within a margin of that of the right class."""
 
     p: _int
-    weight: Tensor | None
     margin: _float
-    reduction: _str
+    weight: Tensor | None
     def __init__(
         self,
         p: _int = 1,
@@ -268,7 +252,6 @@ class PoissonNLLLoss(_Loss):
     log_input: _bool
     full: _bool
     eps: _float
-    reduction: _str
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor: ...
     def __init__(
         self,
@@ -285,7 +268,6 @@ class GaussianNLLLoss(_Loss):
 
     full: _bool
     eps: _float
-    reduction: _str
     def __init__(
         self, *, full: _bool = False, eps: _float = 1e-06, reduction: _str = 'mean'
     ) -> None: ...
@@ -295,7 +277,6 @@ class CTCLoss(_Loss):
     """Sequences of labels, at times that are not known."""
 
     blank: _int
-    reduction: _str
     zero_infinity: _bool
     def __init__(
         self, blank: _int = 0, reduction: _str = 'mean', zero_infinity: _bool = False

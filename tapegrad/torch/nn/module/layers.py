@@ -92,7 +92,7 @@ def _given(
     result = "Any" if "return_indices" in known else "Tensor"
     forward.__annotations__ = {n: _type(known[n]) for n in inputs} | {"return": result}
     own = {"__init__": init, "forward": forward}
-    if "__init__" in vars(kind) or [*taken.values()] == [*base.values()]:
+    if "__init__" in vars(kind) or not defaults and [*taken.values()] == [*base.values()]:
         del own["__init__"]
     if kind.forward is not Module.forward:
         del own["forward"]

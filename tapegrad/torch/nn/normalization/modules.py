@@ -16,11 +16,14 @@ from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import init
+from tapegrad.torch.nn.contents import own_names
+from tapegrad.torch.nn.dimensions import classes
 from tapegrad.torch.nn.module.factory import empty_parameter, filled
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.normalization import functions as _normalizing
-from tapegrad.torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+from tapegrad.torch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 Shape = int | Sequence[int]
 
@@ -48,7 +51,8 @@ class _Affine(Module):
         except KeyError:  # replaced by tensors that are no parameters
             return self.weight, self.bias
 
-    def _reset_affine(self) -> None:
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -59,7 +63,12 @@ class _NormBase(_Affine):
     """Base of batch and instance norms: running statistics, None without track_running_stats."""
 
     _version = 2  # the first had no num_batches_tracked
-    _ranks: tuple[int, ...] = ()
+    _ranks: tuple[int, ...]
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
 
     def __init__(
         self,
@@ -108,7 +117,7 @@ class _NormBase(_Affine):
     def reset_parameters(self) -> None:
         """Start everything anew."""
         self.reset_running_stats()
-        self._reset_affine()
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self._ranks:
@@ -116,14 +125,7 @@ class _NormBase(_Affine):
             raise ValueError(f"expected {words} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
     ) -> None:
         version, path = local_metadata.get("version"), f"{prefix}num_batches_tracked"
         if self.track_running_stats and (version is None or version < 2):
@@ -131,10 +133,7 @@ class _NormBase(_Affine):
             state_dict.setdefault(
                 path, of_value(np.zeros((), np.int64)) if count is None else count
             )
-        super()._load_from_state_dict(
-            *(state_dict, prefix, local_metadata, strict),
-            *(missing_keys, unexpected_keys, error_msgs),
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def extra_repr(self) -> str:
         return (
@@ -181,27 +180,18 @@ class _BatchNorm(_NormBase):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+BatchNorm1d, BatchNorm2d, BatchNorm3d = classes(
+    _BatchNorm,
     """Channels with mean 0 and variance 1 over the batch, of (n, channels) or with a length.
 
     >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]]))
     tensor([[-1.0000],
             [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
-    """
-
-    _ranks = (2, 3)
-
-
-class BatchNorm2d(_BatchNorm):
-    """Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width)."""
-
-    _ranks = (4,)
-
-
-class BatchNorm3d(_BatchNorm):
-    """Channels with mean 0 and variance 1 over the batch, of volumes with n."""
-
-    _ranks = (5,)
+    """,
+    "Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width).",
+    "Channels with mean 0 and variance 1 over the batch, of volumes with n.",
+    _ranks=((2, 3), (4,), (5,)),
+)
 
 
 class _InstanceNorm(_NormBase):
@@ -234,26 +224,16 @@ class _InstanceNorm(_NormBase):
         )
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
     ) -> None:
         if local_metadata.get("version") is None and not self.track_running_stats:
             paths = [prefix + name for name in ("running_mean", "running_var")]
             found = [path for path in paths if path in state_dict]
             if found:
-                error_msgs.append(_running(found, type(self).__name__))
+                rest[-1].append(_running(found, type(self).__name__))
             for path in found:
                 del state_dict[path]
-        super()._load_from_state_dict(
-            *(state_dict, prefix, local_metadata, strict),
-            *(missing_keys, unexpected_keys, error_msgs),
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -297,26 +277,17 @@ def _running(paths: list[str], name: str) -> str:
     )
 
 
-class InstanceNorm1d(_InstanceNorm):
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = classes(
+    _InstanceNorm,
     """Channels of each example with mean 0 and variance 1, of (n, channels, length) or without n.
 
     >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
     tensor([[-1.0000,  1.0000]])
-    """
-
-    _ranks = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Channels of each example with mean 0 and variance 1, of images with or without n."""
-
-    _ranks = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Channels of each example with mean 0 and variance 1, of volumes with or without n."""
-
-    _ranks = (4, 5)
+    """,
+    "Channels of each example with mean 0 and variance 1, of images with or without n.",
+    "Channels of each example with mean 0 and variance 1, of volumes with or without n.",
+    _ranks=((2, 3), (3, 4), (4, 5)),
+)
 
 
 def _sizes(normalized_shape: Shape) -> tuple[int, ...]:
@@ -353,10 +324,6 @@ class LayerNorm(_Affine):
         affine = elementwise_affine
         self._add_affine(self.normalized_shape, affine, affine and bias, dtype, device)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        self._reset_affine()
 
     def forward(self, input: Tensor) -> Tensor:
         return _normalizing.layer_norm(
@@ -448,10 +415,6 @@ class GroupNorm(_Affine):
         self._add_affine((num_channels,), affine, affine and bias, dtype, device)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        self._reset_affine()
-
     def forward(self, input: Tensor) -> Tensor:
         return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
@@ -462,21 +425,9 @@ class GroupNorm(_Affine):
         )
 
 
+@layer("local_response_norm", shows="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}")
 class LocalResponseNorm(Module):
     """Each element divided by a power of its neighbours' mean square over channels."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return _normalizing.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 Device = device | str | None
@@ -542,30 +493,25 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    cls_to_become = BatchNorm1d
+class _LazyBatchNorm(_LazyNorm):
+    pass
 
 
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    cls_to_become = BatchNorm2d
+class _LazyInstanceNorm(_LazyNorm):
+    pass
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    cls_to_become = BatchNorm3d
+_OF_BATCHES = BatchNorm1d, BatchNorm2d, BatchNorm3d
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = classes(
+    _LazyBatchNorm, "", "", "", also=_OF_BATCHES, cls_to_become=_OF_BATCHES
+)
+_OF_EXAMPLES = InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = classes(
+    _LazyInstanceNorm, "", "", "", also=_OF_EXAMPLES, cls_to_become=_OF_EXAMPLES
+)
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    cls_to_become = InstanceNorm1d
-
-
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    cls_to_become = InstanceNorm2d
-
-
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    cls_to_become = InstanceNorm3d
-
-
+@layer("local_response_norm", k=1)
 class CrossMapLRN2d(LocalResponseNorm):
     """The older name of `LocalResponseNorm`, of images (n, channels, height, width).
 
@@ -573,26 +519,5 @@ class CrossMapLRN2d(LocalResponseNorm):
     torch.Size([1, 4, 3, 3])
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__(size, alpha, beta, k)
 
-
-__all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "CrossMapLRN2d",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LayerNorm",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
-    "LazyInstanceNorm3d",
-    "LocalResponseNorm",
-    "RMSNorm",
-]
+__all__ = list(own_names(__name__))

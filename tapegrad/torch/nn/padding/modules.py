@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.dimensions import classes
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.padding.functions import pad
@@ -180,20 +181,4 @@ CircularPad1d, CircularPad2d, CircularPad3d = classes(
 )
 
 
-__all__ = [
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
-]
+__all__ = list(own_names(__name__))

@@ -18,6 +18,7 @@ from tapegrad.torch._dtypes import device as _device, dtype as _dtype
 from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
 
 # A number of Python, what stands for a tensor beside one, and integers one a dimension.
 _Number: TypeAlias = _int | _float | _bool | _complex
@@ -27,14 +28,13 @@ _Device: TypeAlias = _device | _str | _int
 
 
 class _Padding(Module):
+    padding: _int | Iterable[_int]
     _dims: _int
     _mode: _str
-    padding: _int | Iterable[_int]
     def __init__(self, padding: _int | Iterable[_int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
 class _ConstantPad(_Padding):
-    padding: _int | Iterable[_int]
     value: _float
     def __init__(self, padding: _int | Iterable[_int], value: _float) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
@@ -49,7 +49,6 @@ class ConstantPad3d(_ConstantPad):
     """A value around volumes."""
 
 class _ZeroPad(_ConstantPad):
-    padding: _int | Iterable[_int]
     def __init__(self, padding: _int | Iterable[_int]) -> None: ...
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):

@@ -11,6 +11,7 @@ from typing import Any
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes
 from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.dimensions import classes, repeated
 from tapegrad.torch.nn.module.layers import layers
 from tapegrad.torch.nn.module.module import Module
@@ -179,25 +180,4 @@ AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = layers(
 )
 
 
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "LPPool1d",
-    "LPPool2d",
-    "LPPool3d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-    "MaxUnpool3d",
-]
+__all__ = list(own_names(__name__))

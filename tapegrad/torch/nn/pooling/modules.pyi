@@ -18,6 +18,7 @@ from tapegrad.torch._dtypes import device as _device, dtype as _dtype
 from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.module.module import Module
+from tapegrad.torch.nn.parameter import Parameter
 
 # A number of Python, what stands for a tensor beside one, and integers one a dimension.
 _Number: TypeAlias = _int | _float | _bool | _complex
@@ -38,9 +39,6 @@ class _MaxPool(_Windows):
 class MaxPool1d(_MaxPool):
     """Maxima over windows of signals, (n, channels, length) or (channels, length)."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     dilation: _Sizes
     return_indices: _bool
     ceil_mode: _bool
@@ -58,9 +56,6 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """Maxima over windows of images, (n, channels, height, width) or (channels, height, width)."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     dilation: _Sizes
     return_indices: _bool
     ceil_mode: _bool
@@ -78,9 +73,6 @@ class MaxPool2d(_MaxPool):
 class MaxPool3d(_MaxPool):
     """Maxima over windows of volumes, (n, channels, depth, height, width) or without n."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     dilation: _Sizes
     return_indices: _bool
     ceil_mode: _bool
@@ -103,9 +95,6 @@ class _MaxUnpool(_Windows):
 class MaxUnpool1d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool1d` found, which stand where they were."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     def __init__(
         self, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes | _str = 0
     ) -> None: ...
@@ -113,9 +102,6 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool2d` found, which stand where they were."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     def __init__(
         self, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes | _str = 0
     ) -> None: ...
@@ -123,9 +109,6 @@ class MaxUnpool2d(_MaxUnpool):
 class MaxUnpool3d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool3d` found, which stand where they were."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     def __init__(
         self, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes | _str = 0
     ) -> None: ...
@@ -145,9 +128,6 @@ class _AvgPool(_Windows):
 class AvgPool1d(_AvgPool):
     """Means over windows of signals, (n, channels, length) or (channels, length)."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     ceil_mode: _bool
     count_include_pad: _bool
     def __init__(
@@ -163,9 +143,6 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """Means over windows of images, (n, channels, height, width) or (channels, height, width)."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     ceil_mode: _bool
     count_include_pad: _bool
     divisor_override: _int | None
@@ -183,9 +160,6 @@ class AvgPool2d(_AvgPool):
 class AvgPool3d(_AvgPool):
     """Means over windows of volumes, (n, channels, depth, height, width) or without n."""
 
-    kernel_size: _Sizes
-    stride: _Sizes
-    padding: _Sizes | _str
     ceil_mode: _bool
     count_include_pad: _bool
     divisor_override: _int | None
@@ -211,10 +185,6 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """Norms of windows of signals: the sums of x**p to the power 1 / p."""
 
-    norm_type: _float
-    kernel_size: _Sizes
-    stride: _Sizes
-    ceil_mode: _bool
     def __init__(
         self,
         norm_type: _float,
@@ -226,10 +196,6 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """Norms of windows of images: the sums of x**p to the power 1 / p."""
 
-    norm_type: _float
-    kernel_size: _Sizes
-    stride: _Sizes
-    ceil_mode: _bool
     def __init__(
         self,
         norm_type: _float,
@@ -241,10 +207,6 @@ class LPPool2d(_LPPool):
 class LPPool3d(_LPPool):
     """Norms of windows of volumes: the sums of x**p to the power 1 / p."""
 
-    norm_type: _float
-    kernel_size: _Sizes
-    stride: _Sizes
-    ceil_mode: _bool
     def __init__(
         self,
         norm_type: _float,

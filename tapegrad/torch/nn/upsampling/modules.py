@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 
@@ -84,11 +85,4 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
-__all__ = [
-    "ChannelShuffle",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-]
+__all__ = list(own_names(__name__))

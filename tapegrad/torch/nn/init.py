@@ -176,11 +176,8 @@ def xavier_uniform_(
     """Fill with uniform numbers that keep the variance from layer to layer.
 
     ValueError: For less than two dimensions.
-
-    Notes
-    -----
-    X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks
-    (2010): the bound is `gain * sqrt(6 / (fan_in + fan_out))`.
+    Notes: X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural
+        networks (2010): the bound is `gain * sqrt(6 / (fan_in + fan_out))`.
 
     >>> bool((torch.nn.init.xavier_uniform_(torch.empty(3, 3)).abs() <= 1).all())
     True
@@ -195,11 +192,8 @@ def xavier_normal_(
     """Fill with normal numbers that keep the variance from layer to layer.
 
     ValueError: For less than two dimensions.
-
-    Notes
-    -----
-    X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks
-    (2010): the deviation is `gain * sqrt(2 / (fan_in + fan_out))`.
+    Notes: X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural
+        networks (2010): the deviation is `gain * sqrt(2 / (fan_in + fan_out))`.
 
     >>> torch.nn.init.xavier_normal_(torch.empty(3, 3)).shape
     torch.Size([3, 3])
@@ -225,10 +219,8 @@ def kaiming_uniform_(
     nonlinearity: What follows the layer, a name for `calculate_gain`.
     -> Tensor: The tensor itself; one without elements stays as it is, with a warning.
     ValueError: For less than two dimensions, and other words.
-
-    Notes
-    -----
-    K. He and others, Delving deep into rectifiers (2015): the bound is `gain * sqrt(3 / fan)`.
+    Notes: K. He and others, Delving deep into rectifiers (2015): the bound is `gain * sqrt(3 /
+        fan)`.
 
     >>> x = torch.nn.init.kaiming_uniform_(torch.empty(3, 6), nonlinearity="relu")
     >>> bool((x.abs() <= 1).all())
@@ -255,10 +247,8 @@ def kaiming_normal_(
     nonlinearity: What follows the layer, a name for `calculate_gain`.
     -> Tensor: The tensor itself; one without elements stays as it is, with a warning.
     ValueError: For less than two dimensions, and other words.
-
-    Notes
-    -----
-    K. He and others, Delving deep into rectifiers (2015): the deviation is `gain / sqrt(fan)`.
+    Notes: K. He and others, Delving deep into rectifiers (2015): the deviation is `gain /
+        sqrt(fan)`.
 
     >>> torch.nn.init.kaiming_normal_(torch.empty(3, 6), mode="fan_out").shape
     torch.Size([3, 6])
@@ -340,11 +330,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     tensor: What is filled; of more than two dimensions, a matrix of the first one and all others
         together.
     ValueError: For less than two dimensions.
-
-    Notes
-    -----
-    A. Saxe and others, Exact solutions to the nonlinear dynamics of learning in deep linear neural
-    networks (2013).
+    Notes: A. Saxe and others, Exact solutions to the nonlinear dynamics of learning in deep linear
+        neural networks (2013).
 
     >>> q = torch.nn.init.orthogonal_(torch.empty(3, 2))
     >>> torch.allclose(q.T @ q, torch.eye(2), atol=1e-6)
@@ -371,10 +358,7 @@ def sparse_(
     sparsity: The share.
     std: The standard deviation of the others.
     ValueError: For other dimensions.
-
-    Notes
-    -----
-    J. Martens, Deep learning via Hessian-free optimization (2010).
+    Notes: J. Martens, Deep learning via Hessian-free optimization (2010).
 
     >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
     tensor([2, 2, 2])

@@ -33,10 +33,7 @@ class MultiheadAttention(Module):
     vdim: The size of values; `embed_dim` unless given.
     ValueError: For sizes and numbers of 0 and below.
     AssertionError: For heads that do not divide `embed_dim`.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.multi_head_attention_forward : The same as a function.
+    See also tapegrad.torch.nn.functional.multi_head_attention_forward: The same as a function.
 
     >>> layer = torch.nn.MultiheadAttention(4, 2)
     >>> x = torch.ones(5, 3, 4)

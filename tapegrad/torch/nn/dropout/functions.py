@@ -182,10 +182,7 @@ def alpha_dropout(
     are scaled and shifted.
 
     ValueError: For another `p`.
-
-    Notes
-    -----
-    G. Klambauer and others, Self-normalizing neural networks (2017).
+    Notes: G. Klambauer and others, Self-normalizing neural networks (2017).
 
     >>> x = F.alpha_dropout(torch.zeros(1000), 0.5, training=True)
     >>> len(set(x.tolist()))
@@ -275,10 +272,8 @@ def gumbel_softmax(
     eps: Without effect; another value warns.
     dim: The dimension of the classes.
     -> Tensor: Of the shape of `logits`; the sums along `dim` are 1.
-
-    Notes
-    -----
-    E. Jang and others, Categorical reparameterization with Gumbel-softmax (2017), equation 2.
+    Notes: E. Jang and others, Categorical reparameterization with Gumbel-softmax (2017), equation
+        2.
 
     >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(-1)
     tensor([1., 1., 1., 1.])

@@ -33,10 +33,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     div_value: By what the size of each further cluster's projection is divided.
     head_bias: Whether the scores of the frequent classes have a bias.
     ValueError: Unless `cutoffs` increase from above 0 to below `n_classes`.
-
-    Notes
-    -----
-    E. Grave and others, Efficient softmax approximation for GPUs (2017).
+    Notes: E. Grave and others, Efficient softmax approximation for GPUs (2017).
 
     >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[2, 5])
     >>> layer(torch.ones(3, 16), torch.tensor([0, 4, 9])).output.shape

@@ -119,10 +119,7 @@ def ctc_loss(
     -> Tensor: A number, or with `reduction="none"` the losses, (n,).
     RuntimeError: For lengths that do not fit, and for dimensions.
     ValueError: For another word as `reduction`.
-
-    Notes
-    -----
-    A. Graves and others, Connectionist temporal classification (2006).
+    Notes: A. Graves and others, Connectionist temporal classification (2006).
 
     >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
     >>> F.ctc_loss(even, torch.tensor([[1]]), [3], [1])

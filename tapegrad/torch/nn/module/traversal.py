@@ -86,11 +86,7 @@ class Walks(Tables):
         """This module and all below it, with their paths.
 
         memo (set): The modules that are left out.
-
-        Yields
-        ------
-        tuple
-            A path and a module.
+        Yields (tuple): A path and a module.
         """
         seen: set[Any] = set() if memo is None else memo
         if self in seen:
@@ -106,10 +102,7 @@ class Walks(Tables):
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """This module and all below it.
 
-        Yields
-        ------
-        Module
-            One after another.
+        Yields (Module): One after another.
         """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
@@ -117,10 +110,7 @@ class Walks(Tables):
     def named_children(self) -> Named:
         """The modules right below this one, with their names.
 
-        Yields
-        ------
-        tuple
-            A name and a module.
+        Yields (tuple): A name and a module.
         """
         seen: set[Any] = set()
         for name, module in self._modules.items():
@@ -131,10 +121,7 @@ class Walks(Tables):
     def children(self) -> Iterator[Any]:
         """The modules right below this one.
 
-        Yields
-        ------
-        Module
-            One after another.
+        Yields (Module): One after another.
         """
         for _, module in self.named_children():
             yield module
@@ -159,10 +146,7 @@ class Walks(Tables):
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters of this module and those below it, with their paths.
 
-        Yields
-        ------
-        tuple
-            A path and a parameter.
+        Yields (tuple): A path and a parameter.
         """
         members = _members_of("_parameters")
         yield from self._named_members(members, prefix, recurse, once=remove_duplicate)
@@ -170,10 +154,7 @@ class Walks(Tables):
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of this module and those below it.
 
-        Yields
-        ------
-        Parameter
-            One after another.
+        Yields (Parameter): One after another.
         """
         for _, value in self.named_parameters(recurse=recurse):
             yield value
@@ -183,10 +164,7 @@ class Walks(Tables):
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers of this module and those below it, with their paths.
 
-        Yields
-        ------
-        tuple
-            A path and a buffer.
+        Yields (tuple): A path and a buffer.
         """
         members = _members_of("_buffers")
         yield from self._named_members(members, prefix, recurse, once=remove_duplicate)
@@ -194,10 +172,7 @@ class Walks(Tables):
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this module and those below it.
 
-        Yields
-        ------
-        Tensor
-            One after another.
+        Yields (Tensor): One after another.
         """
         for _, value in self.named_buffers(recurse=recurse):
             yield value

@@ -150,10 +150,7 @@ class _BatchNorm(_NormBase):
 
     momentum (float or None): How far the running statistics move towards those of a batch; None
         for the means over all batches.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+    See also tapegrad.torch.nn.functional.batch_norm: The same as a function.
 
     >>> torch.nn.{name}(3)(torch.ones(2, 3, {sides})).shape
     torch.Size([2, 3, {sides}])
@@ -198,10 +195,7 @@ class _InstanceNorm(_NormBase):
     """Channels of each example with mean 0 and variance 1: `nn.functional.instance_norm`.
 
     momentum: How far the running statistics move towards those of an input.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+    See also tapegrad.torch.nn.functional.instance_norm: The same as a function.
 
     >>> torch.nn.{name}(3)(torch.ones(2, 3, {sides})).shape
     torch.Size([2, 3, {sides}])

@@ -225,10 +225,7 @@ def upsample(
 
     mode: How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of
         images "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.interpolate : The same under its present name.
+    See also tapegrad.torch.nn.functional.interpolate: The same under its present name.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -242,9 +239,7 @@ def upsample(
 def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors = None) -> Any:
     """As `interpolate` with the nearest element, with a warning.
 
-    See Also
-    --------
-    tapegrad.torch.nn.functional.interpolate : The same under its present name.
+    See also tapegrad.torch.nn.functional.interpolate: The same under its present name.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -259,10 +254,7 @@ def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors
     """Bilinear `interpolate` with aligned corners, with a warning.
 
     input: Images, (n, channels, height, width).
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.interpolate : The same under its present name.
+    See also tapegrad.torch.nn.functional.interpolate: The same under its present name.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):

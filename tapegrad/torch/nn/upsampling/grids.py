@@ -42,10 +42,7 @@ def _affine_grid(theta: Value, size: Sequence[int], align_corners: bool) -> Valu
         edges.
     -> Tensor: Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
     RuntimeError: For another number of maps.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.affine_grid : The same with checks.
+    See also tapegrad.torch.nn.functional.affine_grid: The same with checks.
 
     >>> torch.affine_grid_generator(torch.eye(2, 3).unsqueeze(0), (1, 1, 1, 2), False)
     tensor([[[[-0.5000,  0.0000],

@@ -37,10 +37,7 @@ class Upsample(Module):
     """Lines, images and volumes in another size.
 
     mode: How elements are joined: see `nn.functional.interpolate`.
-
-    See Also
-    --------
-    tapegrad.torch.nn.functional.interpolate : The same as a function.
+    See also tapegrad.torch.nn.functional.interpolate: The same as a function.
 
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])

@@ -162,10 +162,7 @@ def orthogonal(
     use_trivialization: Apply the map at the present value, which makes all of them assignable.
     -> Module: The module itself.
     ValueError: For no such weight, for less than two dimensions, and another word.
-
-    Notes
-    -----
-    M. Lezcano-Casado, Trivializations for gradient-based optimization on manifolds (2019).
+    Notes: M. Lezcano-Casado, Trivializations for gradient-based optimization on manifolds (2019).
 
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
     >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
@@ -215,10 +212,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     dim (int or None): The dimension along which the lengths are; None for one length of all.
     -> Module: The module itself.
     ValueError: For no such weight.
-
-    Notes
-    -----
-    T. Salimans, D. Kingma, Weight normalization (2016).
+    Notes: T. Salimans, D. Kingma, Weight normalization (2016).
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> layer.parametrizations.weight.original0.shape
@@ -303,10 +297,7 @@ def spectral_norm(
         transposed convolutions.
     -> Module: The module itself.
     ValueError: For no such weight.
-
-    Notes
-    -----
-    T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
+    Notes: T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
 
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))
     >>> layer.weight.shape

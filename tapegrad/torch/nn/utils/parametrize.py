@@ -38,10 +38,7 @@ def cached() -> Iterator[None]:
 
     For nets that read a weight several times in one pass, as recurrent ones do.
 
-    Yields
-    ------
-    None
-        Nothing.
+    Yields (None): Nothing.
 
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> with torch.nn.utils.parametrize.cached():

@@ -190,10 +190,7 @@ def spectral_norm(
         transposed convolutions.
     RuntimeError: Where the weight is divided already.
     ValueError: For no power iterations, and a weight that is None.
-
-    Notes
-    -----
-    T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
+    Notes: T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
 
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
     >>> sorted(layer.state_dict())

@@ -79,10 +79,7 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     dim (int or None): The dimension along which the lengths are; None for one length of all.
     RuntimeError: Where that was done.
     FutureWarning: At each call.
-
-    Notes
-    -----
-    T. Salimans, D. Kingma, Weight normalization (2016).
+    Notes: T. Salimans, D. Kingma, Weight normalization (2016).
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):

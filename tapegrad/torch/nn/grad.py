@@ -20,8 +20,7 @@ _DOCUMENT = """The gradient of `torch.nn.functional.conv{dims}d` by its {of}.
 
     Parameters
     ----------
-    {first}
-    {second}
+    {parameters}
     grad_output : Tensor
         The gradient of the result, of its shape.
     stride, padding, dilation : int or tuple of ints
@@ -42,7 +41,8 @@ _DOCUMENT = """The gradient of `torch.nn.functional.conv{dims}d` by its {of}.
     Examples
     --------
     >>> import tapegrad.torch as torch
-    >>> {example}
+    >>> {example}.shape
+    torch.Size([{shape}])
     """
 _SIZE = "{of}_size : sequence of ints\n        The shape of the {of}."
 _TENSOR = "{of} : Tensor\n        The {of} of the convolution."
@@ -73,14 +73,7 @@ def _of_input(dims: int) -> Callable[..., Tensor]:
         at = zeros(input_size, dtype=weight.dtype)
         return _transposed(lambda x: convolve(x, weight, None, *settings), at, grad_output)
 
-    first, second = _SIZE.format(of="input"), _TENSOR.format(of="weight")
-    ones = ", ".join("1" * dims)
-    sizes = ", ".join("3" * dims)
-    example = (
-        f"torch.nn.grad.conv{dims}d_input((1, 1, {sizes}), torch.ones(1, 1, {ones}), "
-        f"torch.ones(1, 1, {sizes})).shape\n    torch.Size([1, 1, {sizes}])"
-    )
-    return _named(conv_input, dims, "input", first, second, example)
+    return _named(conv_input, dims, "input")
 
 
 def _of_weight(dims: int) -> Callable[..., Tensor]:
@@ -99,21 +92,22 @@ def _of_weight(dims: int) -> Callable[..., Tensor]:
         at = zeros(weight_size, dtype=input.dtype)
         return _transposed(lambda w: convolve(input, w, None, *settings), at, grad_output)
 
-    first, second = _TENSOR.format(of="input"), _SIZE.format(of="weight")
-    ones = ", ".join("1" * dims)
-    sizes = ", ".join("3" * dims)
-    example = (
-        f"torch.nn.grad.conv{dims}d_weight(torch.ones(1, 1, {sizes}), (1, 1, {ones}), "
-        f"torch.ones(1, 1, {sizes})).shape\n    torch.Size([1, 1, {ones}])"
-    )
-    return _named(conv_weight, dims, "weight", first, second, example)
+    return _named(conv_weight, dims, "weight")
 
 
-def _named(
-    call: Callable[..., Tensor], dims: int, of: str, first: str, second: str, example: str
-) -> Callable[..., Tensor]:
+def _named(call: Callable[..., Tensor], dims: int, of: str) -> Callable[..., Tensor]:
+    """A function with its name, and its docstring: it takes the size of `of` for that."""
     call.__name__ = call.__qualname__ = f"conv{dims}d_{of}"
-    call.__doc__ = _DOCUMENT.format(dims=dims, of=of, first=first, second=second, example=example)
+    sides = {"input": f"1, 1{', 3' * dims}", "weight": f"1, 1{', 1' * dims}"}
+    entries = [(_SIZE if name == of else _TENSOR).format(of=name) for name in sides]
+    first, second = (f"({s})" if name == of else f"torch.ones({s})" for name, s in sides.items())
+    call.__doc__ = _DOCUMENT.format(
+        dims=dims,
+        of=of,
+        parameters="\n    ".join(entries),
+        example=f"torch.nn.grad.conv{dims}d_{of}({first}, {second}, torch.ones({sides['input']}))",
+        shape=sides[of],
+    )
     return call
 
 

@@ -126,8 +126,22 @@ def _max_pool_with_indices(input: Value, dims: int, *way: Any) -> tuple[Value, V
     return pooling.peaks(input, ways=ways), pooling.positions(found, ways)
 
 
-def _pooled(return_indices: bool, *args: Any) -> Any:
-    return (_max_pool_with_indices if return_indices else _max_pool)(*args)
+def _max_pool_of(dims: int, *, always: bool) -> Function:
+    """The function of so many dimensions; always: with indices, whatever is asked for."""
+
+    def max_pool(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = always,
+    ) -> Any:
+        call = _max_pool_with_indices if always or return_indices else _max_pool
+        return call(input, dims, kernel_size, stride, padding, dilation, ceil_mode)
+
+    return max_pool
 
 
 def _max_pool_nd(dims: int) -> Function:
@@ -138,20 +152,7 @@ def _max_pool_nd(dims: int) -> Function:
         places in the {flat}, int64: the first of equal ones.
     RuntimeError: For an input of other dimensions, windows that do not fit, and steps of 0.
     """
-
-    def max_pool(
-        input: Tensor,
-        kernel_size: Sizes,
-        stride: Sizes = None,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
-        return _pooled(
-            return_indices, input, dims, kernel_size, stride, padding, dilation, ceil_mode
-        )
-
+    max_pool = _max_pool_of(dims, always=False)
     return keeps_channels_last(max_pool) if dims > 1 else max_pool
 
 
@@ -184,19 +185,7 @@ def _max_pool_nd_with_indices(dims: int) -> Function:
     -> tuple of Tensor: The maxima, and their places in the {flat}, int64.
     RuntimeError: For an input of other dimensions, windows that do not fit, and steps of 0.
     """
-
-    def max_pool(
-        input: Tensor,
-        kernel_size: Sizes,
-        stride: Sizes = None,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = True,
-    ) -> Any:
-        return _pooled(True, input, dims, kernel_size, stride, padding, dilation, ceil_mode)
-
-    return max_pool
+    return _max_pool_of(dims, always=True)
 
 
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = members(

@@ -92,10 +92,7 @@ class SpectralNorm:
         module: Any, name: str, n_power_iterations: int, dim: int, eps: float
     ) -> SpectralNorm:
         """Divide a weight before each call; RuntimeError where that is done already."""
-        if _found(module, name) is not None:
-            raise RuntimeError(
-                f"Cannot register two spectral_norm hooks on the same parameter {name}"
-            )
+        refuse_second(module, SpectralNorm, name, "spectral_norm")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
@@ -136,16 +133,8 @@ class SpectralNormLoadStateDictPreHook:
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+    def __call__(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
+        strict, missing_keys, *_ = rest
         name = prefix + self.fn.name
         versions = local_metadata.get("spectral_norm", {})
         version = versions.get(f"{self.fn.name}.version")
@@ -166,12 +155,30 @@ class SpectralNormLoadStateDictPreHook:
             state_dict[f"{name}_v"] = self.fn._solve_v_and_rescale(matrix, u, sigma)
 
 
-def _found(module: Any, name: str) -> int | None:
-    """The key of the hook on a weight of a module."""
+# --- Hooks on weights, also those of `weight_norm` ----------------------------------------------
+
+
+def _key_of(module: Any, kind: type, name: str) -> int | None:
+    """The key of the hook of a kind on a weight of a module."""
     for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
+        if isinstance(hook, kind) and hook.name == name:
             return int(key)
     return None
+
+
+def refuse_second(module: Any, kind: type, name: str, word: str) -> None:
+    """RuntimeError where a weight has a hook of a kind already."""
+    if _key_of(module, kind, name) is not None:
+        raise RuntimeError(f"Cannot register two {word} hooks on the same parameter {name}")
+
+
+def remove_hook(module: Any, kind: type, name: str, word: str) -> None:
+    """Remove the hook of a kind on a weight; ValueError where there is none."""
+    key = _key_of(module, kind, name)
+    if key is None:
+        raise ValueError(f"{word} of '{name}' not found in {module}")
+    module._forward_pre_hooks[key].remove(module)
+    del module._forward_pre_hooks[key]
 
 
 def spectral_norm(
@@ -213,11 +220,7 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
     >>> sorted(layer.state_dict())
     ['bias', 'weight']
     """
-    key = _found(module, name)
-    if key is None:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    module._forward_pre_hooks[key].remove(module)
-    del module._forward_pre_hooks[key]
+    remove_hook(module, SpectralNorm, name, "spectral_norm")
     for hooks, kind in (
         (module._state_dict_hooks, SpectralNormStateDictHook),
         (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from tapegrad._warning import warn
 from tapegrad.torch._ops.reduce.norms import norm_except_dim, weight_of
 from tapegrad.torch.nn.parameter import Parameter
+from tapegrad.torch.nn.utils.spectral_norm import refuse_second, remove_hook
 
 _M = TypeVar("_M", bound=Any)
 
@@ -35,10 +36,7 @@ class WeightNorm:
             "`torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
         )
-        if _found(module, name) is not None:
-            raise RuntimeError(
-                f"Cannot register two weight_norm hooks on the same parameter {name}"
-            )
+        refuse_second(module, WeightNorm, name, "weight_norm")
         hook = WeightNorm(name, dim)
         weight = getattr(module, name)
         del module._parameters[name]
@@ -60,14 +58,6 @@ class WeightNorm:
     def __call__(self, module: Any, inputs: Any) -> None:
         """Set the weight of a module."""
         setattr(module, self.name, self.compute_weight(module))
-
-
-def _found(module: Any, name: str) -> int | None:
-    """The key of the hook on a weight of a module."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            return int(key)
-    return None
 
 
 def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
@@ -104,11 +94,7 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     >>> sorted(layer.state_dict())
     ['bias', 'weight']
     """
-    key = _found(module, name)
-    if key is None:
-        raise ValueError(f"weight_norm of '{name}' not found in {module}")
-    module._forward_pre_hooks[key].remove(module)
-    del module._forward_pre_hooks[key]
+    remove_hook(module, WeightNorm, name, "weight_norm")
     return module
 
 

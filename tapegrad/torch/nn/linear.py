@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional, init
-from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.factory import add_parameters
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter
@@ -51,6 +51,9 @@ class Linear(Module):
     torch.Size([4, 2])
     """
 
+    weight: Parameter
+    bias: Parameter
+
     def __init__(
         self,
         in_features: int,
@@ -60,14 +63,10 @@ class Linear(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.in_features = in_features
         self.out_features = out_features
-        self.weight: Parameter = empty_parameter((out_features, in_features), dtype, device)
-        if bias:
-            self.bias: Parameter = empty_parameter((out_features,), dtype, device)
-        else:
-            self.register_parameter("bias", None)
+        shape, row = (out_features, in_features), (out_features,) if bias else None
+        add_parameters(self, dtype, device, weight=shape, bias=row)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -159,6 +158,9 @@ class Bilinear(Module):
     torch.Size([5, 4])
     """
 
+    weight: Parameter
+    bias: Parameter
+
     def __init__(
         self,
         in1_features: int,
@@ -169,16 +171,12 @@ class Bilinear(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
-        self.weight: Parameter = empty_parameter(shape, dtype, device)
-        if bias:
-            self.bias: Parameter = empty_parameter((out_features,), dtype, device)
-        else:
-            self.register_parameter("bias", None)
+        row = (out_features,) if bias else None
+        add_parameters(self, dtype, device, weight=shape, bias=row)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -6,12 +6,12 @@ Knows `Module` and the functions. Must not know how these are computed.
 from __future__ import annotations
 
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import functional
 from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.init import constant_
-from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.factory import add_parameters
 from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.parameter import Parameter
@@ -254,6 +254,7 @@ class PReLU(Module):
     """
 
     _in_repr = "num_parameters"
+    weight: Parameter
 
     def __init__(
         self,
@@ -263,10 +264,9 @@ class PReLU(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.num_parameters = num_parameters
         self.init = init
-        self.weight: Parameter = empty_parameter((num_parameters,), dtype, device)
+        add_parameters(self, dtype, device, weight=(num_parameters,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -226,6 +226,7 @@ class PReLU(Module):
 
     num_parameters: _int
     init: _float
+    weight: Parameter
     def __init__(
         self,
         num_parameters: _int = 1,

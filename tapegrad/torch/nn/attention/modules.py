@@ -5,12 +5,12 @@ Knows its parameters. Must not know how attention is computed.
 
 from __future__ import annotations
 
-from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import init
 from tapegrad.torch.nn.attention import functions as _attention
 from tapegrad.torch.nn.linear import Linear
-from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.factory import add_parameters
 from tapegrad.torch.nn.module.module import Module
 
 
@@ -62,7 +62,6 @@ class MultiheadAttention(Module):
                 f"num_heads={num_heads} instead"
             )
         super().__init__()
-        require_cpu(device)
         self.embed_dim = embed_dim
         self.kdim: int = embed_dim if kdim is None else kdim
         self.vdim: int = embed_dim if vdim is None else vdim
@@ -74,25 +73,20 @@ class MultiheadAttention(Module):
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
         same = self._qkv_same_embed_dim
-        shapes = {
-            "q_proj_weight": None if same else (embed_dim, embed_dim),
-            "k_proj_weight": None if same else (embed_dim, self.kdim),
-            "v_proj_weight": None if same else (embed_dim, self.vdim),
-            "in_proj_weight": (3 * embed_dim, embed_dim) if same else None,
-        }
-        for name, shape in shapes.items():
-            given = None if shape is None else empty_parameter(shape, dtype, device)
-            self.register_parameter(name, given)
-        self.register_parameter(
-            "in_proj_bias", empty_parameter((3 * embed_dim,), dtype, device) if bias else None
+        row = (1, 1, embed_dim) if add_bias_kv else None
+        add_parameters(
+            *(self, dtype, device),
+            q_proj_weight=None if same else (embed_dim, embed_dim),
+            k_proj_weight=None if same else (embed_dim, self.kdim),
+            v_proj_weight=None if same else (embed_dim, self.vdim),
+            in_proj_weight=(3 * embed_dim, embed_dim) if same else None,
+            in_proj_bias=(3 * embed_dim,) if bias else None,
+            bias_k=row,
+            bias_v=row,
         )
         self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(
             embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
         )
-        for name in ("bias_k", "bias_v"):
-            row = (1, 1, embed_dim)
-            parameter = empty_parameter(row, dtype, device) if add_bias_kv else None
-            self.register_parameter(name, parameter)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

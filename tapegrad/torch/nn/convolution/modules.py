@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes
 from tapegrad.torch.nn import init
@@ -23,7 +23,7 @@ from tapegrad.torch.nn.convolution.functions import (
     conv_transpose3d,
 )
 from tapegrad.torch.nn.dimensions import classes, repeated
-from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.factory import add_parameters
 from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
@@ -58,7 +58,6 @@ class _ConvNd(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         _check(in_channels, out_channels, stride, padding, groups, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -75,11 +74,8 @@ class _ConvNd(Module):
         if not transposed:
             first, second = second, first
         shape = (first, second // groups, *kernel_size)
-        self.weight = empty_parameter(shape, dtype, device)
-        if bias:
-            self.bias = empty_parameter((out_channels,), dtype, device)
-        else:
-            self.register_parameter("bias", None)
+        row = (out_channels,) if bias else None
+        add_parameters(self, dtype, device, weight=shape, bias=row)
         self.reset_parameters()
 
     def _widths_of_padding(self) -> tuple[int, ...]:

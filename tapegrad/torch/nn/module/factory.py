@@ -28,6 +28,14 @@ def empty_parameter(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     )
 
 
+def add_parameters(module: Any, dtype: Any, device: Any, **shapes: tuple[int, ...] | None) -> None:
+    """Register parameters of these shapes without values, and None in the place of one."""
+    require_cpu(device)
+    for name, shape in shapes.items():
+        given = None if shape is None else empty_parameter(shape, dtype, device)
+        module.register_parameter(name, given)
+
+
 def filled(shape: tuple[int, ...], value: float, dtype: Any, device: Any = CPU) -> Any:
     """A tensor with one value everywhere."""
     given = given_dtype(dtype)
@@ -61,4 +69,4 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return made
 
 
-__all__ = ["empty_parameter", "factory_kwargs", "filled", "given_dtype"]
+__all__ = ["add_parameters", "empty_parameter", "factory_kwargs", "filled", "given_dtype"]

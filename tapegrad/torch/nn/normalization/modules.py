@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import init
 from tapegrad.torch.nn.contents import own_names
 from tapegrad.torch.nn.dimensions import classes
-from tapegrad.torch.nn.module.factory import empty_parameter, filled
+from tapegrad.torch.nn.module.factory import add_parameters, filled
 from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.lazy import LazyModuleMixin
 from tapegrad.torch.nn.module.module import Module
@@ -32,16 +32,10 @@ class _Affine(Module):
     """A module that may have a weight, of ones at first, and a bias, of zeros."""
 
     def _add_affine(
-        self,
-        shape: tuple[int, ...],
-        weight: bool,
-        bias: bool,
-        dtype: dtype | None,
-        device: device | str | None,
+        self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any, device: Any
     ) -> None:
-        for name, wanted in (("weight", weight), ("bias", bias)):
-            given = empty_parameter(shape, dtype, device) if wanted else None
-            self.register_parameter(name, given)
+        shapes = {"weight": shape if weight else None, "bias": shape if bias else None}
+        add_parameters(self, dtype, device, **shapes)
 
     def _affine_parts(self) -> tuple[Any, Any]:
         """The weight and the bias, as a rule without a search through all tables."""
@@ -83,7 +77,6 @@ class _NormBase(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
@@ -311,7 +304,6 @@ class LayerNorm(_Affine):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
@@ -350,13 +342,11 @@ class RMSNorm(_Affine):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape
-        weight = empty_parameter(shape, dtype, device) if elementwise_affine else None
-        self.register_parameter("weight", weight)
+        shape = self.normalized_shape if elementwise_affine else None
+        add_parameters(self, dtype, device, weight=shape)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -397,7 +387,6 @@ class GroupNorm(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         if num_channels % num_groups:
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"

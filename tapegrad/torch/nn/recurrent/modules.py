@@ -10,11 +10,11 @@ import numbers
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import device, dtype, require_cpu
+from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor, plain_of
 from tapegrad.torch.nn import init
-from tapegrad.torch.nn.module.factory import empty_parameter, filled
+from tapegrad.torch.nn.module.factory import add_parameters, filled
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.recurrent import functions as _recurrent
 from tapegrad.torch.nn.recurrent.packing import PackedSequence
@@ -60,7 +60,6 @@ class RNNBase(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         if not isinstance(input_size, int):
             raise TypeError(f"input_size should be of type int, got: {type(input_size).__name__}")
         for name, flag in (("bias", bias), ("batch_first", batch_first)):
@@ -94,8 +93,8 @@ class RNNBase(Module):
                 shapes["weight_hr"] = (proj_size, hidden_size)
             for end in ("", "_reverse")[:directions]:
                 names = [f"{word}_l{layer}{end}" for word in shapes]
-                for name, shape in zip(names, shapes.values(), strict=True):
-                    setattr(self, name, empty_parameter(shape, dtype, device))
+                named = dict(zip(names, shapes.values(), strict=True))
+                add_parameters(self, dtype, device, **named)
                 self._all_weights.append(names)
                 self._flat_weights_names += names
         self.reset_parameters()
@@ -472,16 +471,13 @@ class RNNCellBase(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        require_cpu(device)
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        self.weight_ih = empty_parameter((rows, input_size), dtype, device)
-        self.weight_hh = empty_parameter((rows, hidden_size), dtype, device)
-        for name in ("bias_ih", "bias_hh"):
-            given = empty_parameter((rows,), dtype, device) if bias else None
-            self.register_parameter(name, given)
+        row = (rows,) if bias else None
+        weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        add_parameters(self, dtype, device, **weights, bias_ih=row, bias_hh=row)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -548,14 +544,8 @@ class RNNCell(RNNCellBase):
         )
 
 
-class GRUCell(RNNCellBase):
-    """One step of a GRU, of inputs (batch, input_size) or (input_size,).
-
-    The state is (batch, hidden_size) or (hidden_size,), zeros unless given.
-
-    >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
-    torch.Size([2, 4])
-    """
+class _Cell(RNNCellBase):
+    _chunks: int
 
     def __init__(
         self,
@@ -565,13 +555,25 @@ class GRUCell(RNNCellBase):
         device: device | str | None = None,
         dtype: dtype | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+        super().__init__(input_size, hidden_size, bias, self._chunks, device, dtype)
+
+
+class GRUCell(_Cell):
+    """One step of a GRU, of inputs (batch, input_size) or (input_size,).
+
+    The state is (batch, hidden_size) or (hidden_size,), zeros unless given.
+
+    >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
+
+    _chunks = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step(_recurrent.gru_cell, input, hx)
 
 
-class LSTMCell(RNNCellBase):
+class LSTMCell(_Cell):
     """One step of an LSTM, of inputs (batch, input_size) or (input_size,).
 
     The states, a pair, are (batch, hidden_size) or (hidden_size,), zeros unless given.
@@ -581,15 +583,7 @@ class LSTMCell(RNNCellBase):
     (torch.Size([2, 4]), torch.Size([2, 4]))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: device | str | None = None,
-        dtype: dtype | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _chunks = 4
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
         rows = self._rows(input, "input")

@@ -51,6 +51,7 @@ class Linear(Module):
     torch.Size([4, 2])
     """
 
+    _in_repr = "in_features out_features bias"
     weight: Parameter
     bias: Parameter
 
@@ -82,12 +83,6 @@ class Linear(Module):
             return linear(input, known["weight"], known["bias"])
         except KeyError:  # replaced by tensors that are no parameters
             return linear(input, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
 
 
 class Flatten(Module):
@@ -158,6 +153,7 @@ class Bilinear(Module):
     torch.Size([5, 4])
     """
 
+    _in_repr = "in1_features in2_features out_features bias"
     weight: Parameter
     bias: Parameter
 
@@ -192,12 +188,6 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return functional.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
 
 
 Device = device | str | None

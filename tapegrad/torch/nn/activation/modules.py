@@ -151,7 +151,7 @@ class Sigmoid(Module):
     """The logistic function of each element, `1 / (1 + exp(-x))`."""
 
 
-@layer("gelu", shows="approximate={0.approximate!r}")
+@layer("gelu", shows="approximate!")
 class GELU(Module):
     """The unit x times the normal distribution function of x.
 
@@ -167,7 +167,7 @@ class GLU(Module):
     """
 
 
-@layer("hardshrink", shows="{0.lambd}")
+@layer("hardshrink", shows="=lambd")
 class Hardshrink(Module):
     """The unit x, but 0 where `|x|` is at most `lambd`.
 
@@ -175,7 +175,7 @@ class Hardshrink(Module):
     """
 
 
-@layer("softshrink", shows="{0.lambd}")
+@layer("softshrink", shows="=lambd")
 class Softshrink(Module):
     """The unit x, moved towards 0 by `lambd`.
 

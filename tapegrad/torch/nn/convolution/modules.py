@@ -36,6 +36,10 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """Base of all convolutions: weight, bias, and how the kernel moves."""
 
+    _in_repr = (
+        "=in_channels =out_channels kernel_size stride padding? dilation? groups? bias? "
+        "padding_mode?"
+    )
     _dims: int
     _function: Callable[..., Any]
     weight: Parameter
@@ -98,27 +102,6 @@ class _ConvNd(Module):
             if inputs:
                 bound = 1 / math.sqrt(inputs)
                 init.uniform_(self.bias, -bound, bound)
-
-    def extra_repr(self) -> str:
-        parts = [
-            f"{self.in_channels}, {self.out_channels}",
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        none = (0,) * len(self.kernel_size)
-        if self.padding != none:
-            parts.append(f"padding={self.padding}")
-        if self.dilation != (1,) * len(self.kernel_size):
-            parts.append(f"dilation={self.dilation}")
-        if self.output_padding != none:
-            parts.append(f"output_padding={self.output_padding}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
 
 
 def _check(
@@ -232,6 +215,7 @@ class _ConvTransposeNd(_ConvNd):
     torch.Size([2, 8, {sides}])
     """
 
+    _in_repr = _ConvNd._in_repr.replace("groups", "output_padding? groups")
     padding: tuple[int, ...]
 
     def __init__(

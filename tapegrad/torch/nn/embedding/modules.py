@@ -59,14 +59,6 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    def _shown(self, *names: str) -> str:
-        """The sizes, and of these settings those that are not usual."""
-        usual = {"norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        words = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        settings = {name: getattr(self, name) for name in names}
-        words += [f"{n}={value}" for n, value in settings.items() if value != usual.get(n)]
-        return ", ".join(words)
-
 
 def _shape_of(embeddings: Tensor) -> tuple[int, int]:
     if embeddings.ndim != 2:
@@ -82,6 +74,11 @@ class Embedding(_Table):
     >>> torch.nn.Embedding(10, 3)(torch.tensor([2, 0])).shape
     torch.Size([2, 3])
     """
+
+    _in_repr = (
+        "=num_embeddings =embedding_dim padding_idx? max_norm? norm_type? scale_grad_by_freq? "
+        "sparse?"
+    )
 
     def __init__(
         self,
@@ -117,9 +114,6 @@ class Embedding(_Table):
             self.scale_grad_by_freq,
             self.sparse,
         )
-
-    def extra_repr(self) -> str:
-        return self._shown("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
     @classmethod
     def from_pretrained(
@@ -158,6 +152,10 @@ class EmbeddingBag(_Table):
     torch.Size([2, 3])
     """
 
+    _in_repr = (
+        "=num_embeddings =embedding_dim max_norm? norm_type? scale_grad_by_freq? mode! "
+        "padding_idx?"
+    )
     _padding_word = "padding_idx"
 
     def __init__(
@@ -206,12 +204,6 @@ class EmbeddingBag(_Table):
             self.include_last_offset,
             self.padding_idx,
         )
-
-    def extra_repr(self) -> str:
-        words = (
-            self._shown("max_norm", "norm_type", "scale_grad_by_freq") + f", mode={self.mode!r}"
-        )
-        return words if self.padding_idx is None else f"{words}, padding_idx={self.padding_idx}"
 
     @classmethod
     def from_pretrained(

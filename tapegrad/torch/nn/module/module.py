@@ -6,8 +6,10 @@ Knows its parts: `_tables` for attributes, `_walks` for paths, `_calls` for hook
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from tapegrad._warning import warn
@@ -64,7 +66,8 @@ class Module(Calls, State, Walks):
     """
 
     dump_patches = False
-    # The attributes that `extra_repr` shows, one with `?` only if true; or a format of the module.
+    # The attributes that `extra_repr` shows: `=` before one leaves out its name, `!` after it
+    # quotes a string, `?` leaves it out where it is as by default.
     _in_repr = ""
     call_super_init = False  # whether __init__ goes on to the next class, with the arguments
 
@@ -268,13 +271,7 @@ class Module(Calls, State, Walks):
 
         -> str: The settings, without the name of the class.
         """
-        if "{" in self._in_repr:
-            return self._in_repr.format(self)
-        names = [name.rstrip("?") for name in self._in_repr.split() if self._is_shown(name)]
-        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
-
-    def _is_shown(self, name: str) -> bool:
-        return name[-1] != "?" or bool(getattr(self, name[:-1]))
+        return ", ".join(filter(None, (_shown(self, word) for word in self._in_repr.split())))
 
     def __repr__(self) -> str:
         extra = self.extra_repr()
@@ -285,6 +282,31 @@ class Module(Calls, State, Walks):
         if not lines:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _shown(module: Module, word: str) -> str:
+    """One attribute for `repr`, by a word of `_in_repr`."""
+    name = word.strip("=!?")
+    value = getattr(module, name)
+    if name == "bias" and not isinstance(value, bool):
+        value = value is not None
+    if word[-1] == "?":
+        usual = _default_of(type(module), name)
+        if value == usual or (isinstance(value, tuple) and value == (usual,) * len(value)):
+            return ""
+    text = repr(value) if word[-1] == "!" else str(value)
+    return text if word[0] == "=" else f"{name}={text}"
+
+
+def _default_of(kind: type, name: str) -> Any:
+    """The default of a setting of a layer; True for one that has to be given."""
+    for each in kind.__mro__:
+        make = vars(each).get("__init__")
+        known = inspect.signature(make).parameters if isinstance(make, FunctionType) else {}
+        if name in known and each.__module__.startswith("tapegrad.torch."):
+            default = known[name].default
+            return True if default is inspect.Parameter.empty else default
+    return None
 
 
 def indented(text: str, *, blank: bool = False) -> str:

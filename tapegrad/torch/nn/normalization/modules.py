@@ -57,6 +57,7 @@ class _NormBase(_Affine):
     """Base of batch and instance norms: running statistics, None without track_running_stats."""
 
     _version = 2  # the first had no num_batches_tracked
+    _in_repr = "=num_features eps momentum affine bias track_running_stats"
     _ranks: tuple[int, ...]
     weight: Parameter | None
     bias: Parameter | None
@@ -127,13 +128,6 @@ class _NormBase(_Affine):
                 path, of_value(np.zeros((), np.int64)) if count is None else count
             )
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
 
 
 class _BatchNorm(_NormBase):
@@ -294,6 +288,8 @@ class LayerNorm(_Affine):
             [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
+    _in_repr = "=normalized_shape eps elementwise_affine bias"
+
     def __init__(
         self,
         normalized_shape: Shape,
@@ -316,12 +312,6 @@ class LayerNorm(_Affine):
             input, self.normalized_shape, *self._affine_parts(), self.eps
         )
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
-
 
 class RMSNorm(_Affine):
     """The last dimensions divided by the root of their mean square.
@@ -332,6 +322,8 @@ class RMSNorm(_Affine):
     >>> torch.nn.RMSNorm(2)(torch.tensor([1.0, 7.0]))
     tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
     """
+
+    _in_repr = "=normalized_shape eps elementwise_affine"
 
     def __init__(
         self,
@@ -357,12 +349,6 @@ class RMSNorm(_Affine):
     def forward(self, x: Tensor) -> Tensor:
         return _normalizing.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
-        )
-
 
 class GroupNorm(_Affine):
     """Groups of channels of each example with mean 0 and variance 1.
@@ -374,6 +360,8 @@ class GroupNorm(_Affine):
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
            grad_fn=<NativeGroupNormBackward0>)
     """
+
+    _in_repr = "=num_groups =num_channels eps affine bias"
 
     def __init__(
         self,
@@ -401,14 +389,8 @@ class GroupNorm(_Affine):
     def forward(self, input: Tensor) -> Tensor:
         return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
 
-
-@layer("local_response_norm", shows="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}")
+@layer("local_response_norm", shows="=size alpha beta k")
 class LocalResponseNorm(Module):
     """Each element divided by a power of its neighbours' mean square over channels."""
 

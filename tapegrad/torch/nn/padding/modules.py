@@ -20,7 +20,7 @@ class _Padding(Module):
     padding (int or iterable of int): The width, or {borders}. Negative ones crop.
     """
 
-    _in_repr = "{0.padding}"
+    _in_repr = "=padding"
     _dims: int
     _mode: str
 
@@ -67,7 +67,7 @@ ConstantPad1d, ConstantPad2d, ConstantPad3d = classes(
 
 
 class _ZeroPad(_ConstantPad):
-    _in_repr = "{0.padding}"
+    _in_repr = "=padding"
 
     def __init__(self, padding: int | Iterable[int]) -> None:
         super().__init__(padding, 0.0)

@@ -45,6 +45,11 @@ class RNNBase(Module):
     torch.Size([5, 2, 4])
     """
 
+    _in_repr = (
+        "=input_size =hidden_size proj_size? num_layers? bias? batch_first? dropout? "
+        "bidirectional?"
+    )
+
     def __init__(
         self,
         mode: str,
@@ -146,23 +151,6 @@ class RNNBase(Module):
         bound = 1.0 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
-
-    def extra_repr(self) -> str:
-        usual = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0.0,
-            "bidirectional": False,
-        }
-        words = [f"{self.input_size}, {self.hidden_size}"]
-        words += [
-            f"{name}={getattr(self, name)}"
-            for name, value in usual.items()
-            if getattr(self, name) != value
-        ]
-        return ", ".join(words)
 
     # -- checks ----------------------------------------------------------------------------------
 
@@ -461,6 +449,8 @@ class RNNCellBase(Module):
     torch.Size([4, 3])
     """
 
+    _in_repr = "=input_size =hidden_size bias?"
+
     def __init__(
         self,
         input_size: int,
@@ -485,13 +475,6 @@ class RNNCellBase(Module):
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
-
-    def extra_repr(self) -> str:
-        words = f"{self.input_size}, {self.hidden_size}"
-        if not self.bias:
-            words += f", bias={self.bias}"
-        nonlinearity = getattr(self, "nonlinearity", "tanh")
-        return words if nonlinearity == "tanh" else f"{words}, nonlinearity={nonlinearity}"
 
     def _rows(self, x: Tensor, what: str) -> Any:
         """An input or a state as a matrix."""
@@ -521,6 +504,8 @@ class RNNCell(RNNCellBase):
     >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
+
+    _in_repr = f"{RNNCellBase._in_repr} nonlinearity?"
 
     def __init__(
         self,

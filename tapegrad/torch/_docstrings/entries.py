@@ -189,10 +189,6 @@ training (bool): Whether a model is trained; where it is not, the input is retur
 value (float): The value.
 weight (Tensor): The matrix, (rows, size).
 """,
-    "nn.activation": """
-alpha (float): Minus the value far below 0.
-dim (int): The dimension along which the results sum to 1; leaving it out warns at the call.
-""",
     "nn.attention": """
 add_zero_attn (bool): Add a key and a value of zeros.
 average_attn_weights (bool): Return the mean of the heads' weights.

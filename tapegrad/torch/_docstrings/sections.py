@@ -134,6 +134,7 @@ _TITLES |= {word: word for word in ("Notes", "Yields")}
 _HEAD = re.compile(
     r"(?P<names>.+?)(?:(?P<whole> : .*)| \((?P<kind>[^\n]*)\))?(?:\n(?P<text>.*))?$", re.DOTALL
 )
+_DEFAULT = re.compile(r", (default .*|optional)$")
 _OF_OBJECT = re.compile(r"^(\w+) \((.+?)\): ", re.MULTILINE)
 _CALL = re.compile(r">>> (?:\w+ = )?(?:F|torch(?:\.nn\.functional)?)\.(\w+)\(")
 _CALL_OF_F = re.compile(r"(?<![\w.])F\.")
@@ -456,12 +457,37 @@ def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> s
     if not sections:
         return str(text)
     written = sections.get("Parameters", "")
-    parameters = _parameters(names, written, member.__module__, shared)
+    parameters = _parameters(names, written, member.__module__, _entries_of(member))
     if parameters:
         sections["Parameters"] = parameters
     if twin:
         sections.setdefault("See Also", _SAME.format(twin))
     return _joined(head, sections)
+
+
+def _entries_of(member: Any) -> Callable[..., str]:
+    """Entries of parameters: those of the function that tells a layer, or else of the table."""
+    twin = vars(member).get("_made_of")
+    if twin is None:
+        return shared
+    written = _parts(_cleaned(_function_of(twin).__doc__ or ""))[1].get("Parameters", "")
+    known: dict[str, tuple[str, str]] = {}
+    for entry in filter(None, map(str.rstrip, _ENTRY.split(written))):
+        head, _, text = entry.partition("\n")
+        names, _, kind = head.removesuffix(")").replace(" (", " : ", 1).partition(" : ")
+        known |= dict.fromkeys(names.split(", "), (_DEFAULT.sub("", kind), text))
+
+    def entry_of(name: str, annotation: str, default: str, module: str) -> str:
+        if name not in known:
+            return shared(name, annotation, default, module)
+        kind, text = known[name]
+        return f"{name} : {kind or kind_of(name, annotation)}{ending(default)}\n{text}"
+
+    return entry_of
+
+
+def _function_of(twin: str) -> Any:
+    return getattr(sys.modules[f"{_ROOMS}nn.functional"], twin)
 
 
 def _families(member: Any) -> Iterator[str]:
@@ -488,7 +514,7 @@ def _example(layer: str, twin: str, settings: list[str]) -> str:
 
     settings: the parameters of the layer. Empty where the function's example is of another form.
     """
-    function = getattr(sys.modules[f"{_ROOMS}nn.functional"], twin)
+    function = _function_of(twin)
     example = _parts(_cleaned(function.__doc__))[1].get("Examples", "")
     lines = [line for line in example.splitlines() if not line.startswith(">>> import ")]
     known = [name for name, *_ in _signature(function)]

@@ -61,18 +61,12 @@ class CELU(Module):
 
 @layer("leaky_relu", shows="negative_slope inplace?")
 class LeakyReLU(Module):
-    """The unit x, and `negative_slope * x` below 0.
-
-    negative_slope: The slope below 0.
-    """
+    """The unit x, and `negative_slope * x` below 0."""
 
 
 @layer("rrelu", shows="lower upper inplace?")
 class RReLU(Module):
     """The unit x with a slope below 0 that is drawn while training, else their mean.
-
-    lower: The least slope.
-    upper: The largest slope.
 
     >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
     tensor([-0.5000,  2.0000])
@@ -81,10 +75,7 @@ class RReLU(Module):
 
 @layer("threshold", shows="threshold value inplace?")
 class Threshold(Module):
-    """The unit x above a threshold, else a value.
-
-    threshold: The threshold.
-    """
+    """The unit x above a threshold, else a value."""
 
 
 class Hardtanh(Module):
@@ -161,35 +152,22 @@ class GELU(Module):
 
 @layer("glu", shows="dim")
 class GLU(Module):
-    """One half along a dimension times the sigmoid of the other half.
-
-    dim: The dimension, of an even size.
-    """
+    """One half along a dimension times the sigmoid of the other half."""
 
 
 @layer("hardshrink", shows="=lambd")
 class Hardshrink(Module):
-    """The unit x, but 0 where `|x|` is at most `lambd`.
-
-    lambd: The bound.
-    """
+    """The unit x, but 0 where `|x|` is at most `lambd`."""
 
 
 @layer("softshrink", shows="=lambd")
 class Softshrink(Module):
-    """The unit x, moved towards 0 by `lambd`.
-
-    lambd: By how much.
-    """
+    """The unit x, moved towards 0 by `lambd`."""
 
 
 @layer("softplus", shows="beta threshold")
 class Softplus(Module):
-    """The unit `log(1 + exp(beta * x)) / beta`.
-
-    beta: How sharp the bend is.
-    threshold: Above it `beta * x` is taken as it is.
-    """
+    """The unit `log(1 + exp(beta * x)) / beta`."""
 
 
 @layer("logsigmoid")
@@ -214,11 +192,7 @@ class Softmax(Module):
 
 @layer("log_softmax", "dim", shows="dim")
 class LogSoftmax(Module):
-    """The logarithm of Softmax, without its rounding.
-
-    dim: The dimension along which the exponentials of the results sum to 1; leaving it out warns
-        at the call.
-    """
+    """The logarithm of Softmax, without its rounding."""
 
 
 @layer("softmin", "dim", shows="dim")

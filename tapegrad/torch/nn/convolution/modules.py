@@ -306,21 +306,13 @@ ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = classes(
 # --- Windows ------------------------------------------------------------------------------------
 
 
-class _Windows(Module):
-    """Windows of images, and columns.
-
-    kernel_size (int or tuple of int): The height and width of a window.
-    padding (int or tuple of int): How many zeros are put before and after each axis.
-    """
-
-
 @layer("unfold", shows="kernel_size dilation padding stride")
-class Unfold(_Windows):
+class Unfold(Module):
     """Windows of images as columns."""
 
 
 @layer("fold", shows="output_size kernel_size dilation padding stride")
-class Fold(_Windows):
+class Fold(Module):
     """Images of the sums of windows given as columns."""
 
 

@@ -115,10 +115,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of volumes, (n, channels, depth, height, width) or without n."""
 
-class _Windows(Module):
-    ...
-
-class Unfold(_Windows):
+class Unfold(Module):
     """Windows of images as columns."""
 
     kernel_size: _Sizes
@@ -134,7 +131,7 @@ class Unfold(_Windows):
     ) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
-class Fold(_Windows):
+class Fold(Module):
     """Images of the sums of windows given as columns."""
 
     output_size: _Sizes

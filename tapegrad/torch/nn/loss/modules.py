@@ -54,29 +54,17 @@ class L1Loss(_Loss):
 
 @layer("smooth_l1_loss")
 class SmoothL1Loss(_Loss):
-    """Squares where the two differ by less than `beta`, else absolute values.
-
-    beta: Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
-    """
+    """Squares where the two differ by less than `beta`, else absolute values."""
 
 
 @layer("huber_loss", "reduction delta")
 class HuberLoss(_Loss):
-    """Squares where the two differ by at most `delta`, else absolute values.
-
-    delta: Where the one form passes into the other; see `nn.functional.huber_loss`.
-    """
+    """Squares where the two differ by at most `delta`, else absolute values."""
 
 
 @layer("kl_div")
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
-
-    reduction ({"mean", "sum", "none", "batchmean"}): The result: the mean over all elements, with
-        a warning, their sum, each of them, or the sum over the number of examples, which is the
-        divergence.
-    log_target: Whether targets hold logarithms.
-    """
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
 
 
 @layer("nll_loss")
@@ -93,8 +81,6 @@ class CrossEntropyLoss(_WeightedLoss):
 class BCELoss(_WeightedLoss):
     """The binary cross entropy of probabilities with targets.
 
-    weight: Factors of the losses, which broadcast.
-
     >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
     tensor(0.3993)
     """
@@ -103,9 +89,6 @@ class BCELoss(_WeightedLoss):
 @layer("binary_cross_entropy_with_logits")
 class BCEWithLogitsLoss(_Loss):
     """As `BCELoss` of `sigmoid(input)`, without the rounding of sigmoid.
-
-    weight: Factors of the losses, which broadcast.
-    pos_weight: Factors of the part of the loss that the target multiplies, which broadcast.
 
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor(0.4100)
@@ -127,10 +110,7 @@ class HingeEmbeddingLoss(_Loss):
 
 @layer("cosine_embedding_loss", margin=0.0)
 class CosineEmbeddingLoss(_Loss):
-    """Directions, which should be alike where the target is 1, and not where it is -1.
-
-    margin: The largest cosine of unlike vectors that costs nothing.
-    """
+    """Directions, which should be alike where the target is 1, and not where it is -1."""
 
 
 class _Triplet(_Loss):
@@ -175,8 +155,6 @@ class TripletMarginWithDistanceLoss(_Triplet):
 class MultiMarginLoss(_WeightedLoss):
     """How far scores of other classes come within a margin of that of the right class.
 
-    p ({1, 2}): The power.
-    weight: A factor for each class.
     ValueError: For another `p`, and a `weight` that is no vector.
     """
 
@@ -200,10 +178,7 @@ class MultiLabelMarginLoss(_Loss):
 
 @layer("multilabel_soft_margin_loss")
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Means over classes of the binary cross entropies of logits with targets.
-
-    weight: A factor for each class.
-    """
+    """Means over classes of the binary cross entropies of logits with targets."""
 
 
 @layer("soft_margin_loss")
@@ -216,12 +191,7 @@ class SoftMarginLoss(_Loss):
 
 @layer("poisson_nll_loss")
 class PoissonNLLLoss(_Loss):
-    """The negative logarithm of Poisson's probability of counts, up to a constant.
-
-    log_input: Whether inputs are logarithms of means.
-    full: Add Stirling's formula for the constant, where the target is above 1.
-    eps: Added to the mean in the logarithm, where inputs are means.
-    """
+    """The negative logarithm of Poisson's probability of counts, up to a constant."""
 
     log_input: bool
     full: bool
@@ -237,19 +207,12 @@ class PoissonNLLLoss(_Loss):
 
 @layer("gaussian_nll_loss", "* full eps reduction")
 class GaussianNLLLoss(_Loss):
-    """The negative logarithm of the normal density of numbers, up to a constant.
-
-    eps: The least variance that counts.
-    """
+    """The negative logarithm of the normal density of numbers, up to a constant."""
 
 
 @layer("ctc_loss")
 class CTCLoss(_Loss):
-    """Sequences of labels, at times that are not known.
-
-    reduction ({"mean", "sum", "none"}): The result: the mean of the losses, each divided by the
-        length of its target; their sum; or each of them.
-    """
+    """Sequences of labels, at times that are not known."""
 
 
 class NLLLoss2d(NLLLoss):

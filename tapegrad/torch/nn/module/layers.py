@@ -99,6 +99,7 @@ def _given(
     for word, function in own.items():
         function.__qualname__ = f"{kind.__name__}.{word}"
         setattr(kind, word, function)
+    kind._made_of = name  # for its docstring
     if shows:
         kind._in_repr = shows
     return kind

@@ -50,10 +50,7 @@ MaxPool1d, MaxPool2d, MaxPool3d = layers(
 
 
 class _MaxUnpool(_Windows):
-    """Zeros but for the maxima that `MaxPool{nd}` found, which stand where they were.
-
-    padding (int or tuple of int): The padding of the pooling.
-    """
+    """Zeros but for the maxima that `MaxPool{nd}` found, which stand where they were."""
 
     def _settle(self) -> None:
         super()._settle()
@@ -104,11 +101,7 @@ FractionalMaxPool2d, FractionalMaxPool3d = classes(_FractionalMaxPool, "", "")
 
 
 class _AvgPool(_Windows):
-    """Means over windows of {inputs}, {shape}.
-
-    padding (int or tuple of int): How many zeros are put before and after each axis, at most half
-        of a window.
-    """
+    """Means over windows of {inputs}, {shape}."""
 
     def _settle(self) -> None:
         super()._settle()
@@ -122,10 +115,7 @@ AvgPool1d, AvgPool2d, AvgPool3d = layers(
 
 
 class _LPPool(Module):
-    """Norms of windows of {inputs}: the sums of x**p to the power 1 / p.
-
-    norm_type: The power p of the norm. It is not infinity.
-    """
+    """Norms of windows of {inputs}: the sums of x**p to the power 1 / p."""
 
     _dims: int
     norm_type: float
@@ -155,11 +145,7 @@ class _AdaptiveAvgPool(Module):
 AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = layers(
     "adaptive_avg_pool",
     _AdaptiveAvgPool,
-    """Means over as many windows of signals as wanted.
-
-    output_size (int): The length of the result.
-    """,
-    *("", ""),
+    *("", "", ""),
     shows="output_size",
 )
 
@@ -171,11 +157,7 @@ class _AdaptiveMaxPool(Module):
 AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = layers(
     "adaptive_max_pool",
     _AdaptiveMaxPool,
-    """Maxima over as many windows of signals as wanted.
-
-    output_size (int): The length of the result.
-    """,
-    *("", ""),
+    *("", "", ""),
     shows="output_size",
 )
 

@@ -36,7 +36,6 @@ class ChannelShuffle(Module):
 class Upsample(Module):
     """Lines, images and volumes in another size.
 
-    mode: How elements are joined: see `nn.functional.interpolate`.
     See also tapegrad.torch.nn.functional.interpolate: The same as a function.
 
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))

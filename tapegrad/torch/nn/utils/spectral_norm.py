@@ -158,7 +158,7 @@ class SpectralNormLoadStateDictPreHook:
 # --- Hooks on weights, also those of `weight_norm` ----------------------------------------------
 
 
-def _key_of(module: Any, kind: type, name: str) -> int | None:
+def _key_of(module: Any, kind: Any, name: str) -> int | None:
     """The key of the hook of a kind on a weight of a module."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:

@@ -16,36 +16,23 @@ from tapegrad.torch.nn import functional
 
 Settings = int | tuple[int, ...]
 
-_DOCUMENT = """The gradient of `torch.nn.functional.conv{dims}d` by its {of}.
+_DOCUMENT = """\
+The gradient of `torch.nn.functional.conv{dims}d` by its {of}.
 
-    Parameters
-    ----------
-    {parameters}
-    grad_output : Tensor
-        The gradient of the result, of its shape.
-    stride, padding, dilation : int or tuple of ints
-        As of the convolution: 1, 0 and 1 by default.
-    groups : int, default 1
-        The number of blocks of channels.
+{entries}
+grad_output: The gradient of the result, of its shape.
+stride (int or tuple of ints): As of the convolution.
+padding (int or tuple of ints): As of the convolution.
+dilation (int or tuple of ints): As of the convolution.
+groups: The number of blocks of channels.
+-> Tensor: The gradient, which can be differentiated by both tensors.
+RuntimeError: For shapes that do not fit.
 
-    Returns
-    -------
-    Tensor
-        The gradient, which can be differentiated by both tensors.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes that do not fit.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
-    >>> {example}.shape
-    torch.Size([{shape}])
-    """
-_SIZE = "{of}_size : sequence of ints\n        The shape of the {of}."
-_TENSOR = "{of} : Tensor\n        The {of} of the convolution."
+>>> torch.nn.grad.conv{dims}d_{of}({first}, {second}, torch.ones({sides})).shape
+torch.Size([{shape}])
+"""
+_SIZE = "{of}_size (sequence of ints): The shape of the {of}."
+_TENSOR = "{of}: The {of} of the convolution."
 
 
 def _transposed(convolve: Callable[[Tensor], Tensor], at: Tensor, grad_output: Tensor) -> Tensor:
@@ -99,14 +86,11 @@ def _named(call: Callable[..., Tensor], dims: int, of: str) -> Callable[..., Ten
     """A function with its name, and its docstring: it takes the size of `of` for that."""
     call.__name__ = call.__qualname__ = f"conv{dims}d_{of}"
     sides = {"input": f"1, 1{', 3' * dims}", "weight": f"1, 1{', 1' * dims}"}
-    entries = [(_SIZE if name == of else _TENSOR).format(of=name) for name in sides]
     first, second = (f"({s})" if name == of else f"torch.ones({s})" for name, s in sides.items())
+    entries = ((_SIZE if name == of else _TENSOR).format(of=name) for name in sides)
+    words = {"entries": "\n".join(entries), "first": first, "second": second}
     call.__doc__ = _DOCUMENT.format(
-        dims=dims,
-        of=of,
-        parameters="\n    ".join(entries),
-        example=f"torch.nn.grad.conv{dims}d_{of}({first}, {second}, torch.ones({sides['input']}))",
-        shape=sides[of],
+        dims=dims, of=of, sides=sides["input"], shape=sides[of], **words
     )
     return call
 

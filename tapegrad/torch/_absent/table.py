@@ -993,4 +993,6 @@ sampler from .utils.data | BatchSampler RandomSampler Sampler SequentialSampler 
 [nn.utils.*] names that PyTorch has in this file.
 fusion from .nn.utils | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval
     fuse_linear_bn_weights
+rnn from .nn.recurrent.packing | PackedSequence invert_permutation pack_padded_sequence
+    pack_sequence pad_packed_sequence pad_sequence unpack_sequence unpad_sequence
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import traceback
 import warnings
 
 import numpy as np
@@ -252,3 +254,35 @@ def test_to_takes_a_dtype_of_python_and_refuses_what_is_none():
     for given in ((cpu, True), (None, True), ([],), ({},), (cpu, torch.tensor(3.0)), ("cpu", 1.5)):
         with pytest.raises(TypeError, match="to\\(\\) received an invalid combination of argum"):
             layer.to(*given)
+
+
+# --- Layers that follow from their functions ----------------------------------------------------
+
+TOLD = [kind for name in nn.__all__ if "_made_of" in vars(kind := getattr(nn, name))]
+
+
+@pytest.mark.parametrize("kind", TOLD, ids=lambda kind: kind.__name__)
+def test_a_layer_takes_the_parameters_of_its_function(kind):
+    known = inspect.signature(getattr(functional, kind._made_of)).parameters
+    if "__init__" in vars(kind):
+        assert inspect.signature(kind).parameters.keys() <= known.keys()
+        assert kind.__init__.__qualname__ == f"{kind.__name__}.__init__"
+    if "forward" in vars(kind):
+        assert inspect.signature(kind.forward).parameters.keys() - {"self"} <= known.keys()
+        assert kind.forward.__code__.co_filename == inspect.getsourcefile(kind)
+
+
+def test_a_traceback_shows_the_class_of_a_layer():
+    with pytest.raises(TypeError) as caught:
+        nn.ELU()(3)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    (line,) = [frame.line for frame in frames if frame.filename.endswith("activation/modules.py")]
+    assert line == "class ELU(Module):"
+
+
+def test_a_setting_that_is_the_default_is_not_shown_by_repr():
+    layer = nn.Conv2d(2, 4, 3, padding=1, groups=2, bias=False)
+    shown = "2, 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=2, bias=False"
+    assert repr(layer) == f"Conv2d({shown})"
+    assert repr(nn.ReLU()) == "ReLU()"
+    assert repr(nn.ReLU(inplace=True)) == "ReLU(inplace=True)"

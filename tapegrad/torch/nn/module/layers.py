@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from tapegrad.torch.nn import functional
@@ -33,7 +33,12 @@ def layer(
     `training` unless given. shows: `_in_repr` of the class. defaults: that are not the function's.
     """
     line = sys._getframe(1).f_lineno
-    return lambda kind: _given(kind, name, line, settings, shows, defaults)
+
+    def complete(kind: _Layer) -> _Layer:
+        _Told(kind, name, settings, defaults).give(line, shows)
+        return kind
+
+    return complete
 
 
 def layers(
@@ -49,60 +54,75 @@ def layers(
     own: for each number of dimensions, or the greatest, what only its docstring has.
     """
     line = sys._getframe(1).f_lineno
-    return tuple(
-        _given(kind, f"{name}{kind._dims}d", line, settings, shows, defaults)
-        for kind in classes(base, *own)
-    )
+    made = classes(base, *own)
+    for kind in made:
+        _Told(kind, f"{name}{kind._dims}d", settings, defaults).give(line, shows)
+    return made
 
 
-def _given(
-    kind: Any, name: str, line: int, settings: str | None, shows: str, defaults: dict[str, Any]
-) -> Any:
-    known = dict(inspect.signature(getattr(functional, name)).parameters)
-    inputs = [word for word, parameter in known.items() if _is_input(parameter)]
-    usual = [n for n in known if n not in inputs and n != "training" and n[0] != "_"]
-    words = usual if settings is None else settings.split()
-    base = _own(kind.__init__)
-    taken = {n: base.get(n) or known[n] for n in words if n != "*"}
-    taken = {n: p.replace(default=defaults.get(n, p.default)) for n, p in taken.items()}
-    given = {n: n for n in inputs} | {n: f"self.{n}" for n in (*taken, "training")}
-    for n in getattr(kind, "_not_kept", ()):
-        given.pop(n, None)
-    parts = [f"super(kind, self).__init__({_call(base, {n: n for n in taken})})"]
-    for n in [n for n in taken if n not in base]:
-        is_buffer = taken[n].annotation == "Tensor | None"
-        parts.append(f"self.register_buffer({n!r}, {n})" if is_buffer else f"self.{n} = {n}")
-    parts += ["self._settle()"] * hasattr(kind, "_settle")
-    text = (  # with the lines at which the class begins, for tracebacks
-        "\n" * (line - 2) + "def make(kind, functional):\n"
-        f" def __init__({', '.join(['self', *words])}): {'; '.join(parts)}\n"
-        f" def forward({', '.join(['self', *inputs])}):"
-        f" return functional.{name}({_call(known, given)})\n"
-        " return __init__, forward"
-    )
-    module, made = vars(sys.modules[kind.__module__]), dict[str, Any]()
-    exec(compile(text, module["__file__"], "exec"), module, made)  # noqa: S102 - text of ours
-    init, forward = made["make"](kind, functional)
-    usual_of = {n: p.default for n, p in taken.items() if p.default is not _EMPTY}
-    if "*" in words:
-        init.__kwdefaults__ = usual_of
-    else:
-        init.__defaults__ = tuple(usual_of.values())
-    init.__annotations__ = {n: p.annotation for n, p in taken.items()} | {"return": "None"}
-    result = "Any" if "return_indices" in known else "Tensor"
-    forward.__annotations__ = {n: _type(known[n]) for n in inputs} | {"return": result}
-    own = {"__init__": init, "forward": forward}
-    if "__init__" in vars(kind) or not defaults and [*taken.values()] == [*base.values()]:
-        del own["__init__"]
-    if kind.forward is not Module.forward:
-        del own["forward"]
-    for word, function in own.items():
-        function.__qualname__ = f"{kind.__name__}.{word}"
-        setattr(kind, word, function)
-    kind._made_of = name  # for its docstring
-    if shows:
-        kind._in_repr = shows
-    return kind
+class _Told:
+    """The methods of a layer that follow from a function, as text and as functions."""
+
+    def __init__(self, kind: Any, name: str, settings: str | None, defaults: Any) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = dict(inspect.signature(getattr(functional, name)).parameters)
+        self.inputs = [word for word, parameter in self.known.items() if _is_input(parameter)]
+        others = [n for n in self.known if n not in (*self.inputs, "training") and n[0] != "_"]
+        self.words = others if settings is None else settings.split()
+        self.base = _own(kind.__init__)
+        taken = {n: self.base.get(n) or self.known[n] for n in self.words if n != "*"}
+        self.taken = {n: p.replace(default=defaults.get(n, p.default)) for n, p in taken.items()}
+        self.is_new = bool(defaults) or [*self.taken.values()] != [*self.base.values()]
+
+    def give(self, line: int, shows: str) -> None:
+        """Give the class the methods that it has not; line: at which its declaration begins."""
+        kind = self.kind
+        kind._made_of = self.name  # for its docstring
+        if shows:
+            kind._in_repr = shows
+        init, forward = self._functions(line)
+        if self.is_new and "__init__" not in vars(kind):
+            self._put(init, {n: p.annotation for n, p in self.taken.items()}, "None")
+            values = {n: p.default for n, p in self.taken.items() if p.default is not _EMPTY}
+            by_name = "*" in self.words
+            init.__defaults__ = None if by_name else tuple(values.values())
+            init.__kwdefaults__ = values if by_name else None
+        if kind.forward is Module.forward:
+            types = {n: _type(self.known[n]) for n in self.inputs}
+            self._put(forward, types, "Any" if "return_indices" in self.known else "Tensor")
+
+    def _put(self, function: Any, types: dict[str, Any], result: str) -> None:
+        function.__annotations__ = types | {"return": result}
+        function.__qualname__ = f"{self.kind.__name__}.{function.__name__}"
+        setattr(self.kind, function.__name__, function)
+
+    def _functions(self, line: int) -> Any:
+        """`__init__` and `forward`, at the lines where the class begins, for tracebacks."""
+        text = (
+            "\n" * (line - 2) + "def make(kind, functional):\n"
+            f" def __init__({', '.join(['self', *self.words])}): {'; '.join(self._settled())}\n"
+            f" def forward({', '.join(['self', *self.inputs])}): return {self._call()}\n"
+            " return __init__, forward"
+        )
+        module, made = vars(sys.modules[self.kind.__module__]), dict[str, Any]()
+        exec(compile(text, module["__file__"], "exec"), module, made)  # noqa: S102 - text of ours
+        return made["make"](self.kind, functional)
+
+    def _settled(self) -> Iterator[str]:
+        """The statements of `__init__`."""
+        yield f"super(kind, self).__init__({_arguments(self.base, {n: n for n in self.taken})})"
+        for n in [n for n in self.taken if n not in self.base]:
+            is_buffer = self.taken[n].annotation == "Tensor | None"
+            yield f"self.register_buffer({n!r}, {n})" if is_buffer else f"self.{n} = {n}"
+        if hasattr(self.kind, "_settle"):
+            yield "self._settle()"
+
+    def _call(self) -> str:
+        """The call of the function in `forward`."""
+        kept = {*self.taken, "training"} - {*getattr(self.kind, "_not_kept", ())}
+        given = {n: n for n in self.inputs} | {n: f"self.{n}" for n in kept}
+        return f"functional.{self.name}({_arguments(self.known, given)})"
 
 
 def _is_input(parameter: inspect.Parameter) -> bool:
@@ -120,7 +140,7 @@ def _own(function: Callable[..., Any]) -> _Parameters:
     return {parameter.name: parameter for parameter in rest if parameter.kind not in variable}
 
 
-def _call(parameters: _Parameters, given: dict[str, str]) -> str:
+def _arguments(parameters: _Parameters, given: dict[str, str]) -> str:
     """Arguments of a call: by position up to the first that is left out, the others by name."""
     words: list[str] = []
     for place, (name, parameter) in enumerate(parameters.items()):

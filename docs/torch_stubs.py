@@ -435,7 +435,8 @@ def return_types_stub() -> str:
 
 # Families of layers whose classes are made as the package is imported.
 LAYERS = (
-    "activation convolution distance dropout loss normalization padding pooling upsampling"
+    "activation convolution distance dropout embedding loss normalization padding pooling "
+    "upsampling"
 ).split()
 
 
@@ -472,9 +473,12 @@ def member_lines(kind: type) -> Iterator[str]:
     known = {*inherited} - {*vars(kind).get("__annotations__", {})}
     attributes = {name: own for name, own in own_attributes(kind).items() if name not in known}
     for name, annotation in attributes.items():
-        yield f"{name}: {public_type(annotation, name, ...)}"
-    for name, found in vars(kind).items():
+        yield f"{name}: {plain(TYPES.get(annotation, annotation))}"
+    for name, own in vars(kind).items():
+        found = getattr(own, "__func__", own)
         if inspect.isfunction(found) and (name == "__init__" or name[0] != "_"):
+            if isinstance(own, classmethod):
+                yield "@classmethod"
             text = text_of(found.__annotations__.get("return", ""))
             inner = parameters(found, method=True, out="")
             yield from wrapped(f"def {name}({inner}) -> {plain(TYPES.get(text, text))}: ...")
@@ -485,7 +489,8 @@ def own_attributes(kind: type) -> dict[str, str]:
     if hasattr(kind, "cls_to_become"):  # a lazy one, whose other base tells
         return {}
     settings = inspect.signature(vars(kind).get("__init__", init)).parameters.values()
-    kept = {p.name: text_of(p.annotation) for p in settings if p.name not in PASSING}
+    taken = [p for p in settings if p.name not in PASSING and p.name[0] != "_"]
+    kept = {p.name: text_of(p.annotation) for p in taken}
     return (kept if kind.__module__.endswith(".modules") else {}) | dict(
         vars(kind).get("__annotations__", {})
     )

@@ -217,6 +217,7 @@ class Softmax2d(Module):
         return functional.softmax(input, -3)
 
 
+@layer("prelu", inputs="input")
 class PReLU(Module):
     """The unit x, and `weight * x` below 0, where the weight is a parameter.
 
@@ -246,9 +247,6 @@ class PReLU(Module):
     def reset_parameters(self) -> None:
         """Set the weight to where it starts."""
         constant_(self.weight, self.init)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.prelu(input, self.weight)
 
 
 __all__ = list(own_names(__name__))

@@ -120,7 +120,7 @@ class Unfold(Module):
 
     kernel_size: _Sizes
     dilation: _Sizes
-    padding: _Sizes | _str
+    padding: _Sizes
     stride: _Sizes
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Fold(Module):
     output_size: _Sizes
     kernel_size: _Sizes
     dilation: _Sizes
-    padding: _Sizes | _str
+    padding: _Sizes
     stride: _Sizes
     def __init__(
         self,

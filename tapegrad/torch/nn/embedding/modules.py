@@ -13,6 +13,7 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import init
 from tapegrad.torch.nn.embedding import functions as _embedding
 from tapegrad.torch.nn.module.factory import empty_parameter
+from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 from tapegrad.torch.nn.parameter import Parameter
 
@@ -24,7 +25,7 @@ class _Table(Module):
     AssertionError: For a `padding_idx` outside, and a `_weight` of another shape.
     """
 
-    weight: Any
+    weight: Parameter
     padding_idx: int | None
     _padding_word = "Padding_idx"
 
@@ -66,6 +67,7 @@ def _shape_of(embeddings: Tensor) -> tuple[int, int]:
     return embeddings.shape[0], embeddings.shape[1]
 
 
+@layer("embedding", inputs="input")
 class Embedding(_Table):
     """A row for each whole number.
 
@@ -104,17 +106,6 @@ class Embedding(_Table):
         self.sparse = sparse
         self._add_weight((num_embeddings, embedding_dim), _weight, _freeze, dtype, device)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return _embedding.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
-
     @classmethod
     def from_pretrained(
         cls,
@@ -143,6 +134,7 @@ class Embedding(_Table):
         )
 
 
+@layer("embedding_bag", inputs="input offsets per_sample_weights")
 class EmbeddingBag(_Table):
     """Means, sums or maxima of bags of rows.
 
@@ -184,26 +176,6 @@ class EmbeddingBag(_Table):
         self.sparse = sparse
         self.include_last_offset = include_last_offset
         self._add_weight((num_embeddings, embedding_dim), _weight, False, dtype, device)
-
-    def forward(
-        self,
-        input: Tensor,
-        offsets: Tensor | None = None,
-        per_sample_weights: Tensor | None = None,
-    ) -> Tensor:
-        return _embedding.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
 
     @classmethod
     def from_pretrained(

@@ -20,7 +20,11 @@ _EMPTY, _BY_NAME = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
 
 
 def layer(
-    name: str, settings: str | None = None, shows: str = "", **defaults: Any
+    name: str,
+    settings: str | None = None,
+    shows: str = "",
+    inputs: str | None = None,
+    **defaults: Any,
 ) -> Callable[[_Layer], _Layer]:
     """Give a class the `__init__` and `forward` that a function of `nn.functional` tells.
 
@@ -30,12 +34,13 @@ def layer(
     gives it these and the attributes of its other parameters. A class may have one of its own.
 
     settings: names, in order, by name alone after `*`; those of the function but inputs and
-    `training` unless given. shows: `_in_repr` of the class. defaults: that are not the function's.
+    `training` unless given. shows: `_in_repr` of the class. inputs: names of those of `forward`,
+    where they are others. defaults: that are not the function's.
     """
     line = sys._getframe(1).f_lineno
 
     def complete(kind: _Layer) -> _Layer:
-        _Told(kind, name, settings, defaults).give(line, shows)
+        _Told(kind, name, settings, inputs, defaults).give(line, shows)
         return kind
 
     return complete
@@ -47,6 +52,7 @@ def layers(
     *own: str,
     settings: str | None = None,
     shows: str = "",
+    inputs: str | None = None,
     **defaults: Any,
 ) -> Any:
     """The layers of a family of functions, as `_MaxPool` makes MaxPool1d of `max_pool1d`.
@@ -56,18 +62,21 @@ def layers(
     line = sys._getframe(1).f_lineno
     made = classes(base, *own)
     for kind in made:
-        _Told(kind, f"{name}{kind._dims}d", settings, defaults).give(line, shows)
+        _Told(kind, f"{name}{kind._dims}d", settings, inputs, defaults).give(line, shows)
     return made
 
 
 class _Told:
     """The methods of a layer that follow from a function, as text and as functions."""
 
-    def __init__(self, kind: Any, name: str, settings: str | None, defaults: Any) -> None:
+    def __init__(
+        self, kind: Any, name: str, settings: str | None, inputs: str | None, defaults: Any
+    ) -> None:
         self.kind = kind
         self.name = name
         self.known = dict(inspect.signature(getattr(functional, name)).parameters)
-        self.inputs = [word for word, parameter in self.known.items() if _is_input(parameter)]
+        needed = [word for word, parameter in self.known.items() if _is_input(parameter)]
+        self.inputs = needed if inputs is None else inputs.split()
         others = [n for n in self.known if n not in (*self.inputs, "training") and n[0] != "_"]
         self.words = others if settings is None else settings.split()
         self.base = _own(kind.__init__)
@@ -78,22 +87,26 @@ class _Told:
     def give(self, line: int, shows: str) -> None:
         """Give the class the methods that it has not; line: at which its declaration begins."""
         kind = self.kind
-        kind._made_of = self.name  # for its docstring
         if shows:
             kind._in_repr = shows
         init, forward = self._functions(line)
+        if "__init__" not in vars(kind):
+            kind._made_of = self.name  # for its docstring
         if self.is_new and "__init__" not in vars(kind):
-            self._put(init, {n: p.annotation for n, p in self.taken.items()}, "None")
-            values = {n: p.default for n, p in self.taken.items() if p.default is not _EMPTY}
-            by_name = "*" in self.words
-            init.__defaults__ = None if by_name else tuple(values.values())
-            init.__kwdefaults__ = values if by_name else None
+            self._put(init, self.taken, "None", by_name="*" in self.words)
         if kind.forward is Module.forward:
-            types = {n: _type(self.known[n]) for n in self.inputs}
-            self._put(forward, types, "Any" if "return_indices" in self.known else "Tensor")
+            several = "return_indices" in self.known
+            inputs = {n: self.known[n] for n in self.inputs}
+            self._put(forward, inputs, "Any" if several else "Tensor")
 
-    def _put(self, function: Any, types: dict[str, Any], result: str) -> None:
-        function.__annotations__ = types | {"return": result}
+    def _put(
+        self, function: Any, parameters: _Parameters, result: str, *, by_name: bool = False
+    ) -> None:
+        values = {n: p.default for n, p in parameters.items() if p.default is not _EMPTY}
+        function.__defaults__ = None if by_name else tuple(values.values())
+        function.__kwdefaults__ = values if by_name else None
+        function.__annotations__ = {n: _type(p) for n, p in parameters.items()}
+        function.__annotations__["return"] = result
         function.__qualname__ = f"{self.kind.__name__}.{function.__name__}"
         setattr(self.kind, function.__name__, function)
 

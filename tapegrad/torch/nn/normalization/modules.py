@@ -350,6 +350,7 @@ class RMSNorm(_Affine):
         return _normalizing.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
+@layer("group_norm")
 class GroupNorm(_Affine):
     """Groups of channels of each example with mean 0 and variance 1.
 
@@ -385,9 +386,6 @@ class GroupNorm(_Affine):
         self.affine = affine
         self._add_affine((num_channels,), affine, affine and bias, dtype, device)
         self.reset_parameters()
-
-    def forward(self, input: Tensor) -> Tensor:
-        return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
 @layer("local_response_norm", shows="=size alpha beta k")

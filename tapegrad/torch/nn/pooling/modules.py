@@ -5,7 +5,6 @@ Knows `Module` and the functions. Must not know how these are computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.torch._tensor.tensor import Tensor
@@ -56,21 +55,12 @@ class _MaxUnpool(_Windows):
         super()._settle()
         self._repeat()
 
-    def forward(
-        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
-    ) -> Tensor:
-        unpool = getattr(functional, f"max_unpool{self._dims}d")
-        made: Tensor = unpool(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
-        return made
-
 
 MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = layers(
     "max_unpool",
     _MaxUnpool,
     *("", "", ""),
-    settings="kernel_size stride padding",
+    inputs="input indices output_size",
     shows="kernel_size stride padding",
 )
 

@@ -31,7 +31,7 @@ class _Windows(Module):
     _dims: _int
     kernel_size: _Sizes
     stride: _Sizes
-    padding: _Sizes | _str
+    padding: _Sizes
 
 class _MaxPool(_Windows):
     ...
@@ -88,9 +88,7 @@ class MaxPool3d(_MaxPool):
     def forward(self, input: Tensor) -> Any: ...
 
 class _MaxUnpool(_Windows):
-    def forward(
-        self, input: Tensor, indices: Tensor, output_size: Sequence[_int] | None = None
-    ) -> Tensor: ...
+    ...
 
 class MaxUnpool1d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool1d` found, which stand where they were."""
@@ -98,6 +96,9 @@ class MaxUnpool1d(_MaxUnpool):
     def __init__(
         self, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes | _str = 0
     ) -> None: ...
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[_int] | None = None
+    ) -> Tensor: ...
 
 class MaxUnpool2d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool2d` found, which stand where they were."""
@@ -105,6 +106,9 @@ class MaxUnpool2d(_MaxUnpool):
     def __init__(
         self, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes | _str = 0
     ) -> None: ...
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[_int] | None = None
+    ) -> Tensor: ...
 
 class MaxUnpool3d(_MaxUnpool):
     """Zeros but for the maxima that `MaxPool3d` found, which stand where they were."""
@@ -112,6 +116,9 @@ class MaxUnpool3d(_MaxUnpool):
     def __init__(
         self, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes | _str = 0
     ) -> None: ...
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[_int] | None = None
+    ) -> Tensor: ...
 
 class _FractionalMaxPool(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

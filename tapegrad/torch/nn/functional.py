@@ -20,7 +20,6 @@ from tapegrad.torch.nn.embedding import functions as _embedding
 from tapegrad.torch.nn.loss import alignments as _alignments
 from tapegrad.torch.nn.loss import classes as _classes
 from tapegrad.torch.nn.loss import distances as _distances
-from tapegrad.torch.nn.loss import likelihoods as _likelihoods
 from tapegrad.torch.nn.loss import margins as _margins
 from tapegrad.torch.nn.loss import probabilities as _probabilities
 from tapegrad.torch.nn.normalization import functions as _normalization
@@ -42,7 +41,6 @@ _FAMILIES = (
     _alignments,
     _classes,
     _distances,
-    _likelihoods,
     _margins,
     _probabilities,
     _normalization,

@@ -20,7 +20,13 @@ WORDS = {
         "four: left, right, top, bottom",
         "six: left, right, top, bottom, front, back",
     ),
+    "extent": (
+        "length of the result",
+        "height and width of the result; None stands for that of the input",
+        "sizes of the result; None stands for that of the input",
+    ),
     "flat": ("signals", "flattened images", "flattened volumes"),
+    "ints": ("int", "int or tuple of int", "int or tuple of int"),
     "inputs": ("signals", "images", "volumes"),
     "Inputs": ("Signals", "Images", "Volumes"),
     "kernel": ("kernel length", "kernel height, kernel width", "kernel depth, height, width"),

@@ -321,6 +321,7 @@ def _adaptive_avg_pool_nd(dims: int) -> Function:
     """Means over windows of {inputs}, such that the result has the size `output_size`.
 
     input (Tensor): {Inputs}, {shape}.
+    output_size ({ints}): The {extent}.
     -> Tensor: The means, with `output_size` as the last {last}.
     RuntimeError: For an input of other dimensions.
     """
@@ -334,20 +335,10 @@ def _adaptive_avg_pool_nd(dims: int) -> Function:
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = members(
     _adaptive_avg_pool_nd,
     """
-    Parameters
-    ----------
-    output_size : int
-        The length of the result.
-
     >>> F.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[2., 6.]])
     """,
     """
-    Parameters
-    ----------
-    output_size : int or tuple of int
-        The height and width of the result; None stands for that of the input.
-
     >>> F.adaptive_avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 1)
     tensor([[[7.5000]]])
     """,

@@ -226,6 +226,7 @@ def _adaptive_max_pool_nd(dims: int) -> Function:
     """Maxima over windows of {inputs}, such that the result has the size `output_size`.
 
     input (Tensor): {Inputs}, {shape}.
+    output_size ({ints}): The {extent}.
     -> Tensor or tuple of Tensor: The maxima; with `return_indices` a tuple of them and of their
         places in the {flat}, int64.
     RuntimeError: For an input of other dimensions.
@@ -240,11 +241,6 @@ def _adaptive_max_pool_nd(dims: int) -> Function:
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = members(
     _adaptive_max_pool_nd,
     """
-    Parameters
-    ----------
-    output_size : int
-        The length of the result.
-
     >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
     tensor([[3., 7.]])
     """,
@@ -264,6 +260,7 @@ def _adaptive_max_pool_nd_with_indices(dims: int) -> Function:
     """Maxima over windows of {inputs}, such that there are `output_size`, and where they are.
 
     input (Tensor): {Inputs}, {shape}.
+    output_size ({ints}): The {extent}.
     return_indices (bool): Without effect: places are returned.
     -> tuple of Tensor: The maxima, and their places in the {flat}, int64.
     RuntimeError: For an input of other dimensions.
@@ -282,11 +279,6 @@ def _adaptive_max_pool_nd_with_indices(dims: int) -> Function:
 ) = members(
     _adaptive_max_pool_nd_with_indices,
     """
-    Parameters
-    ----------
-    output_size : int
-        The length of the result.
-
     >>> F.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
     (tensor([[3., 7.]]), tensor([[1, 2]]))
     """,

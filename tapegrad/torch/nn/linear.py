@@ -190,9 +190,6 @@ class Bilinear(Module):
         return functional.bilinear(input1, input2, self.weight, self.bias)
 
 
-Device = device | str | None
-
-
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` whose in_features are the last size of its first input.
 
@@ -211,7 +208,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         self,
         out_features: int,
         bias: bool = True,
-        device: Device = None,
+        device: device | str | None = None,
         dtype: dtype | None = None,
     ) -> None:
         super().__init__(0, 0, False)

@@ -316,9 +316,6 @@ class Fold(Module):
     """Images of the sums of windows given as columns."""
 
 
-Device = device | str | None
-
-
 class _Lazy(LazyModuleMixin):
     """As `{plain}`, with the in_channels of its first input.
 
@@ -391,7 +388,7 @@ class _LazyConv(_Lazy):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Device = None,
+        device: device | str | None = None,
         dtype: dtype | None = None,
     ) -> None:
         how = kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
@@ -411,7 +408,7 @@ class _LazyConvTranspose(_Lazy):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        device: Device = None,
+        device: device | str | None = None,
         dtype: dtype | None = None,
     ) -> None:
         how = kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode

@@ -393,9 +393,6 @@ class LocalResponseNorm(Module):
     """Each element divided by a power of its neighbours' mean square over channels."""
 
 
-Device = device | str | None
-
-
 class _LazyNorm(LazyModuleMixin):
     """As `{plain}`, with the channels of its first input for num_features.
 
@@ -418,7 +415,7 @@ class _LazyNorm(LazyModuleMixin):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Device = None,
+        device: device | str | None = None,
         dtype: dtype | None = None,
         *,
         bias: bool = True,

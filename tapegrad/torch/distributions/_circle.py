@@ -17,6 +17,7 @@ from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import _ByProbability, _clamped
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._location import uniform
 from tapegrad.torch.distributions.distribution import (
     Distribution,
@@ -84,6 +85,7 @@ class VonMises(Distribution):
 
     arg_constraints = constrained(loc=constraints.real, concentration=constraints.positive)
     support = constraints.real
+    _formulas = formulas(mode=lambda p: p.loc)
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast(loc, concentration)
@@ -104,10 +106,6 @@ class VonMises(Distribution):
     @property
     def mean(self) -> Tensor:
         """The mean direction."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
         return self.loc
 
     @property
@@ -132,6 +130,11 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
     arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.unit_interval
     has_rsample = True
+    _formulas = formulas(
+        rsample=lambda p, shape: p.icdf(uniform(p.probs, shape)),
+        _natural_params=lambda p: (p.logits,),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(
         self,
@@ -185,9 +188,6 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return self.icdf(uniform(self.probs, self._extended_shape(sample_shape)))
-
     def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)  # before the logits are found, which the error would show
         logits, value = broadcast(self.logits, value)
@@ -210,10 +210,6 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
         never, ever = (-self.probs).log1p(), self.probs.log()
         return self.mean * (never - ever) - self._log_norm() - never
 
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return (self.logits,)
-
     def _log_normalizer(self, *natural_params: Any) -> Any:
         (x,) = natural_params
         outside = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
@@ -221,7 +217,3 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
         found = cut.expm1().abs().log() - cut.abs().log()
         series = 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0
         return _where(outside, found, series)
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0

@@ -18,6 +18,7 @@ from tapegrad.torch._ops.create.generator import source
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions.distribution import (
     Distribution,
     ExponentialFamily,
@@ -101,6 +102,14 @@ class Bernoulli(_ByProbability, ExponentialFamily):
     arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.boolean
     has_enumerate_support = True
+    _formulas = formulas(
+        mean=lambda p: p.probs,
+        variance=lambda p: p.probs * (1 - p.probs),
+        entropy=lambda p: binary_cross_entropy_with_logits(p.logits, p.probs, reduction="none"),
+        _natural_params=lambda p: (p.logits,),
+        _log_normalizer=lambda p, x: x.clamp(min=0) + (-x.abs()).exp().log1p(),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -108,17 +117,9 @@ class Bernoulli(_ByProbability, ExponentialFamily):
         super().__init__(self._take(probs, logits).shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
     def mode(self) -> Tensor:
         mode = (self.probs >= 0.5).to(self.probs.dtype)
         return _where(self.probs.eq(0.5), math.nan, mode)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(sample_shape, lambda g, p: g.random(p.shape) < p, self.probs)
@@ -128,25 +129,10 @@ class Bernoulli(_ByProbability, ExponentialFamily):
         logits, value = broadcast(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = _arange(2, dtype=self._param.dtype)
         values = values.reshape((-1, *(1,) * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return (self.logits,)
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        (x,) = natural_params
-        return x.clamp(min=0) + (-x.abs()).exp().log1p()
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0
 
 
 class Geometric(_ByProbability):
@@ -159,6 +145,14 @@ class Geometric(_ByProbability):
 
     arg_constraints = constrained(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.nonnegative_integer
+    _formulas = formulas(
+        mean=lambda p: 1.0 / p.probs - 1.0,
+        mode=lambda p: OPERATIONS["zeros_like"](p.probs),
+        variance=lambda p: (1.0 / p.probs - 1.0) / p.probs,
+        entropy=lambda p: (
+            binary_cross_entropy_with_logits(p.logits, p.probs, reduction="none") / p.probs
+        ),
+    )
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -174,18 +168,6 @@ class Geometric(_ByProbability):
                 f"to be positive but found invalid values:\n{invalid}"
             )
 
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def mode(self) -> Tensor:
-        return OPERATIONS["zeros_like"](self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
-
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(sample_shape, lambda g, p: g.geometric(p) - 1, self.probs)
 
@@ -193,10 +175,6 @@ class Geometric(_ByProbability):
         value, probs = broadcast(self._checked(value), self.probs)
         probs = _where(probs.eq(1) & (value == 0), 0.0, probs)
         return value * (-probs).log1p() + self.probs.log()
-
-    def entropy(self) -> Tensor:
-        logits, probs = self.logits, self.probs
-        return binary_cross_entropy_with_logits(logits, probs, reduction="none") / probs
 
 
 class Binomial(_ByProbability):
@@ -213,6 +191,11 @@ class Binomial(_ByProbability):
         total_count=constraints.nonnegative_integer,
         probs=constraints.unit_interval,
         logits=constraints.real,
+    )
+    _formulas = formulas(
+        mean=lambda p: p.total_count * p.probs,
+        mode=lambda p: ((p.total_count + 1) * p.probs).floor().clamp(max=p.total_count),
+        variance=lambda p: p.total_count * p.probs * (1 - p.probs),
     )
 
     def __init__(
@@ -232,18 +215,6 @@ class Binomial(_ByProbability):
     def support(self) -> constraints.Constraint:
         total = self.total_count
         return constraints.IntegerInterval(0, total.item() if total.dim() == 0 else total)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(
@@ -294,22 +265,17 @@ class Poisson(ExponentialFamily):
 
     arg_constraints = constrained(rate=constraints.nonnegative)
     support = constraints.nonnegative_integer
+    _formulas = formulas(
+        mean=lambda p: p.rate,
+        mode=lambda p: p.rate.floor(),
+        variance=lambda p: p.rate,
+        _natural_params=lambda p: (p.rate.log(),),
+        _log_normalizer=lambda p, x: x.exp(),
+    )
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
@@ -318,14 +284,6 @@ class Poisson(ExponentialFamily):
     def log_prob(self, value: Any) -> Tensor:
         rate, value = broadcast(self.rate, self._checked(value))
         return OPERATIONS["xlogy"](value, rate) - rate - (value + 1).lgamma()
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return (self.rate.log(),)
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        (x,) = natural_params
-        return x.exp()
 
     @property
     def _mean_carrier_measure(self) -> float:
@@ -348,6 +306,11 @@ class Categorical(_ByProbability):
 
     arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
     has_enumerate_support = True
+    _formulas = formulas(
+        mean=lambda p: OPERATIONS["full"](p._extended_shape(), math.nan, dtype=p.probs.dtype),
+        mode=lambda p: p.probs.argmax(dim=-1),
+        variance=lambda p: p.mean,
+    )
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -380,18 +343,6 @@ class Categorical(_ByProbability):
     def param_shape(self) -> Size:
         """The shape of `probs` and `logits`."""
         return self._param.shape
-
-    @property
-    def mean(self) -> Tensor:
-        return OPERATIONS["full"](self._extended_shape(), math.nan, dtype=self.probs.dtype)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(dim=-1)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -465,6 +416,13 @@ class OneHotCategorical(_OfClasses):
     arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
     support = constraints.one_hot
     has_enumerate_support = True
+    _formulas = formulas(
+        mean=lambda p: p.probs,
+        mode=lambda p: p._hot(p.probs.argmax(-1)),
+        variance=lambda p: p.probs * (1 - p.probs),
+        log_prob=lambda p, x: p._categorical.log_prob(x.argmax(-1)),
+        entropy=lambda p: p._categorical.entropy(),
+    )
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -472,30 +430,12 @@ class OneHotCategorical(_OfClasses):
         made = self._take(probs, logits, validate_args)
         super().__init__(made.batch_shape, made.param_shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return self._hot(self.probs.argmax(-1))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
-
     def _hot(self, classes: Any) -> Any:
         probs = self._categorical._param
         return OPERATIONS["eye"](probs.shape[-1], dtype=probs.dtype)[classes]
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._hot(self._categorical.sample(sample_shape))
-
-    def log_prob(self, value: Any) -> Tensor:
-        return self._categorical.log_prob(self._checked(value).argmax(-1))
-
-    def entropy(self) -> Tensor:
-        return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self._event_shape[0]
@@ -518,6 +458,10 @@ class Multinomial(_OfClasses):
     """
 
     arg_constraints = constrained(probs=constraints.simplex, logits=constraints.real_vector)
+    _formulas = formulas(
+        mean=lambda p: p.probs * p.total_count,
+        variance=lambda p: p.total_count * p.probs * (1 - p.probs),
+    )
 
     def __init__(
         self,
@@ -535,14 +479,6 @@ class Multinomial(_OfClasses):
     @property
     def support(self) -> constraints.Constraint:
         return constraints.Multinomial(self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():

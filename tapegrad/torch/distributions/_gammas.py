@@ -20,6 +20,7 @@ from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._rules.gamma import drawn
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions.distribution import (
     Distribution,
@@ -59,22 +60,24 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     arg_constraints = constrained(concentration=constraints.positive, rate=constraints.positive)
     support = constraints.nonnegative
+    _formulas = formulas(
+        mean=lambda p: p.concentration / p.rate,
+        mode=lambda p: ((p.concentration - 1) / p.rate).clamp(min=0),
+        variance=lambda p: p.concentration / p.rate.pow(2),
+        entropy=lambda p: (
+            p.concentration
+            - p.rate.log()
+            + _log_gamma(p.concentration)
+            + (1 - p.concentration) * p.concentration.digamma()
+        ),
+        _natural_params=lambda p: (p.concentration - 1, -p.rate),
+        _log_normalizer=lambda p, x, y: (x + 1).lgamma() - (x + 1) * (-y).log(),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast(concentration, rate)
         super().__init__(self.concentration.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -89,22 +92,6 @@ class Gamma(ExponentialFamily):
     def cdf(self, value: Any) -> Tensor:
         igamma = OPERATIONS["igamma"]
         return igamma(self.concentration, self.rate * self._checked(value))
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a - self.rate.log() + _log_gamma(a) + (1 - a) * a.digamma()
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return self.concentration - 1, -self.rate
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        x, y = natural_params
-        return (x + 1).lgamma() - (x + 1) * (-y).log()
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0
 
 
 class Chi2(Gamma):
@@ -149,6 +136,12 @@ class Dirichlet(ExponentialFamily):
         concentration=constraints.IndependentConstraint(constraints.positive, 1)
     )
     support = constraints.simplex
+    _formulas = formulas(
+        mean=lambda p: p.concentration / p.concentration.sum(-1, keepdim=True),
+        _natural_params=lambda p: (p.concentration - 1,),
+        _log_normalizer=lambda p, x: (x + 1).lgamma().sum(-1) - (x + 1).sum(-1).lgamma(),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -172,10 +165,6 @@ class Dirichlet(ExponentialFamily):
         a = self.concentration
         powers = OPERATIONS["xlogy"](a - 1, value).sum(-1)
         return powers + _log_gamma(a.sum(-1)) - _log_gamma(a).sum(-1)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, keepdim=True)
 
     @property
     def mode(self) -> Tensor:
@@ -204,18 +193,6 @@ class Dirichlet(ExponentialFamily):
             - ((a - 1.0) * a.digamma()).sum(-1)
         )
 
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return (self.concentration - 1,)
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        (x,) = natural_params
-        return (x + 1).lgamma().sum(-1) - (x + 1).sum(-1).lgamma()
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0
-
 
 class Beta(ExponentialFamily):
     """Shares of one of two parts: the Dirichlet distribution of two.
@@ -236,6 +213,15 @@ class Beta(ExponentialFamily):
         concentration1=constraints.positive, concentration0=constraints.positive
     )
     support = constraints.unit_interval
+    _formulas = formulas(
+        mean=lambda p: p.concentration1 / (p.concentration1 + p.concentration0),
+        mode=lambda p: p._dirichlet.mode[..., 0],
+        log_prob=lambda p, x: p._dirichlet.log_prob(OPERATIONS["stack"]([x, 1.0 - x], -1)),
+        entropy=lambda p: p._dirichlet.entropy(),
+        _natural_params=lambda p: (p.concentration1 - 1, p.concentration0 - 1),
+        _log_normalizer=lambda p, x, y: (x + 1).lgamma() + (y + 1).lgamma() - (x + y + 2).lgamma(),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
@@ -260,39 +246,12 @@ class Beta(ExponentialFamily):
         return self._dirichlet.concentration[..., 1]
 
     @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
-
-    @property
     def variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape)[..., 0]
-
-    def log_prob(self, value: Any) -> Tensor:
-        value = self._checked(value)
-        return self._dirichlet.log_prob(OPERATIONS["stack"]([value, 1.0 - value], -1))
-
-    def entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return self.concentration1 - 1, self.concentration0 - 1
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        x, y = natural_params
-        return (x + 1).lgamma() + (y + 1).lgamma() - (x + y + 2).lgamma()
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0
 
 
 class StudentT(Distribution):
@@ -310,6 +269,10 @@ class StudentT(Distribution):
     arg_constraints = constrained(
         df=constraints.positive, loc=constraints.real, scale=constraints.positive
     )
+    _formulas = formulas(
+        mean=lambda p: OPERATIONS["where"](p.df <= 1, math.nan, p.loc),
+        mode=lambda p: p.loc,
+    )
 
     def __init__(
         self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
@@ -321,14 +284,6 @@ class StudentT(Distribution):
     def expand(self, batch_shape: Shape, _instance: Any = None) -> StudentT:
         df, loc, scale = (part.expand(batch_shape) for part in (self.df, self.loc, self.scale))
         return StudentT(df, loc, scale, validate_args=False)
-
-    @property
-    def mean(self) -> Tensor:
-        return OPERATIONS["where"](self.df <= 1, math.nan, self.loc)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

@@ -13,6 +13,7 @@ from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions.distribution import (
     Distribution,
     ExponentialFamily,
@@ -39,14 +40,10 @@ class _Centered(Distribution):
     """A distribution whose density is greatest at its mean, `loc`."""
 
     loc: Tensor
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    _formulas = formulas(
+        mean=lambda p: p.loc,
+        mode=lambda p: p.loc,
+    )
 
 
 class _LocationScale(_Centered):
@@ -54,6 +51,7 @@ class _LocationScale(_Centered):
 
     has_rsample = True
     arg_constraints = constrained(loc=constraints.real, scale=constraints.positive)
+    _formulas = formulas(rsample=lambda p, shape: p.loc + p.scale * p._standard(shape))
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast(loc, scale)
@@ -62,10 +60,7 @@ class _LocationScale(_Centered):
     def _standard(self, shape: Any) -> Any:
         raise NotImplementedError
 
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return self.loc + self.scale * self._standard(self._extended_shape(sample_shape))
-
-    def _standardized(self, value: Any) -> Any:
+    def _argument(self, value: Any) -> Any:
         return (self._checked(value) - self.loc) / self.scale
 
 
@@ -82,41 +77,18 @@ class Normal(_LocationScale, ExponentialFamily):
     (tensor([0.6915, 0.5000]), tensor([4., 4.]))
     """
 
-    def _standard(self, shape: Any) -> Any:
-        return normal(self.loc, shape)
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2
-
-    def log_prob(self, value: Any) -> Tensor:
-        z = self._standardized(value)
-        return -0.5 * z * z - self.scale.log() - _HALF_LOG_TAU
-
-    def cdf(self, value: Any) -> Tensor:
-        return 0.5 * (1 + (self._standardized(value) / math.sqrt(2)).erf())
-
-    def icdf(self, value: Any) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + _HALF_LOG_TAU + self.scale.log()
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        x, y = natural_params
-        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0
+    _formulas = formulas(
+        _standard=lambda p, shape: normal(p.loc, shape),
+        stddev=lambda p: p.scale,
+        variance=lambda p: p.scale**2,
+        log_prob=lambda p, z: -0.5 * z * z - p.scale.log() - _HALF_LOG_TAU,
+        cdf=lambda p, z: 0.5 * (1 + (z / math.sqrt(2)).erf()),
+        icdf=lambda p, x: p.loc + p.scale * (2 * x - 1).erfinv() * math.sqrt(2),
+        entropy=lambda p: 0.5 + _HALF_LOG_TAU + p.scale.log(),
+        _natural_params=lambda p: (p.loc / p.scale.pow(2), -0.5 * p.scale.pow(2).reciprocal()),
+        _log_normalizer=lambda p, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log(),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
 
 class Laplace(_LocationScale):
@@ -130,31 +102,21 @@ class Laplace(_LocationScale):
     (tensor(-1.6931), tensor(2.))
     """
 
+    _formulas = formulas(
+        variance=lambda p: 2 * p.scale**2,
+        stddev=lambda p: math.sqrt(2) * p.scale,
+        log_prob=lambda p, z: -(2 * p.scale).log() - z.abs(),
+        cdf=lambda p, z: 0.5 - 0.5 * z.sign() * (-z.abs()).expm1(),
+        entropy=lambda p: 1 + (2 * p.scale).log(),
+    )
+
     def _standard(self, shape: Any) -> Any:
         u = uniform(self.loc, shape) - 0.5
         return -u.sign() * (-2 * u.abs()).clamp(min=-1 + 1e-7).log1p()
 
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale**2
-
-    @property
-    def stddev(self) -> Tensor:
-        return math.sqrt(2) * self.scale
-
-    def log_prob(self, value: Any) -> Tensor:
-        return -(2 * self.scale).log() - self._standardized(value).abs()
-
-    def cdf(self, value: Any) -> Tensor:
-        z = self._standardized(value)
-        return 0.5 - 0.5 * z.sign() * (-z.abs()).expm1()
-
     def icdf(self, value: Any) -> Tensor:
         u = value - 0.5
         return self.loc - self.scale * u.sign() * (-2 * u.abs()).log1p()
-
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
 
 
 class Cauchy(_LocationScale):
@@ -171,29 +133,15 @@ class Cauchy(_LocationScale):
     (tensor([0.2500, 0.5000, 0.7500]), tensor(nan))
     """
 
-    def _standard(self, shape: Any) -> Any:
-        return (math.pi * (uniform(self.loc, shape) - 0.5)).tan()
-
-    @property
-    def mean(self) -> Tensor:
-        return OPERATIONS["full_like"](self.loc.detach(), math.nan)
-
-    @property
-    def variance(self) -> Tensor:
-        return OPERATIONS["full_like"](self.loc.detach(), math.inf)
-
-    def log_prob(self, value: Any) -> Tensor:
-        z = self._standardized(value)
-        return -math.log(math.pi) - self.scale.log() - (z * z).log1p()
-
-    def cdf(self, value: Any) -> Tensor:
-        return self._standardized(value).atan() / math.pi + 0.5
-
-    def icdf(self, value: Any) -> Tensor:
-        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    _formulas = formulas(
+        _standard=lambda p, shape: (math.pi * (uniform(p.loc, shape) - 0.5)).tan(),
+        mean=lambda p: OPERATIONS["full_like"](p.loc.detach(), math.nan),
+        variance=lambda p: OPERATIONS["full_like"](p.loc.detach(), math.inf),
+        log_prob=lambda p, z: -math.log(math.pi) - p.scale.log() - (z * z).log1p(),
+        cdf=lambda p, z: z.atan() / math.pi + 0.5,
+        icdf=lambda p, x: (math.pi * (x - 0.5)).tan() * p.scale + p.loc,
+        entropy=lambda p: math.log(4 * math.pi) + p.scale.log(),
+    )
 
 
 class Gumbel(_LocationScale):
@@ -209,33 +157,19 @@ class Gumbel(_LocationScale):
     (tensor(0.5772), tensor(0.3679))
     """
 
-    def _standard(self, shape: Any) -> Any:
-        return -(-uniform(self.loc, shape).log()).log()
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + self.scale * _EULER
-
-    @property
-    def stddev(self) -> Tensor:
-        return math.pi / math.sqrt(6) * self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev**2
+    _formulas = formulas(
+        _standard=lambda p, shape: -(-uniform(p.loc, shape).log()).log(),
+        mean=lambda p: p.loc + p.scale * _EULER,
+        stddev=lambda p: math.pi / math.sqrt(6) * p.scale,
+        variance=lambda p: p.stddev**2,
+        cdf=lambda p, z: (-(-z).exp()).exp(),
+        icdf=lambda p, x: p.loc - p.scale * (-x.log()).log(),
+        entropy=lambda p: p.scale.log() + (1 + _EULER),
+    )
 
     def log_prob(self, value: Any) -> Tensor:
-        z = -self._standardized(value)
+        z = -self._argument(value)
         return z - z.exp() - self.scale.log()
-
-    def cdf(self, value: Any) -> Tensor:
-        return (-(-self._standardized(value)).exp()).exp()
-
-    def icdf(self, value: Any) -> Tensor:
-        return self.loc - self.scale * (-value.log()).log()
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + _EULER)
 
 
 _EULER = 0.5772156649015329
@@ -255,6 +189,15 @@ class Uniform(Distribution):
 
     has_rsample = True
     arg_constraints = constrained(low=constraints.dependent, high=constraints.dependent)
+    _formulas = formulas(
+        mean=lambda p: (p.high + p.low) / 2,
+        mode=lambda p: math.nan * p.high,
+        stddev=lambda p: (p.high - p.low) / 12**0.5,
+        variance=lambda p: (p.high - p.low).pow(2) / 12,
+        cdf=lambda p, x: ((x - p.low) / (p.high - p.low)).clamp(min=0, max=1),
+        icdf=lambda p, x: x * (p.high - p.low) + p.low,
+        entropy=lambda p: (p.high - p.low).log(),
+    )
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast(low, high)
@@ -266,22 +209,6 @@ class Uniform(Distribution):
     def support(self) -> constraints.Constraint:
         return constraints.Interval(self.low, self.high)
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return math.nan * self.high
-
-    @property
-    def stddev(self) -> Tensor:
-        return (self.high - self.low) / 12**0.5
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low).pow(2) / 12
-
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = _rand(size=tuple(self._extended_shape(sample_shape)), dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)
@@ -291,15 +218,6 @@ class Uniform(Distribution):
         inside = (self.low <= value) & (self.high > value)
         return inside.type_as(self.low).log() - (self.high - self.low).log()
 
-    def cdf(self, value: Any) -> Tensor:
-        return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-
-    def icdf(self, value: Any) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def entropy(self) -> Tensor:
-        return (self.high - self.low).log()
-
 
 class _Half(Distribution):
     """The absolute value of a distribution around 0."""
@@ -308,6 +226,11 @@ class _Half(Distribution):
     arg_constraints = constrained(scale=constraints.positive)
     support = constraints.nonnegative
     whole: ClassVar[type[_LocationScale]]
+    _formulas = formulas(
+        cdf=lambda p, x: 2 * p._base.cdf(x) - 1,
+        entropy=lambda p: p._base.entropy() - math.log(2),
+        mode=lambda p: OPERATIONS["zeros_like"](p.scale),
+    )
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = broadcast(scale)
@@ -325,18 +248,8 @@ class _Half(Distribution):
         found = self._base.log_prob(value) + math.log(2)
         return OPERATIONS["where"](value >= 0, found, -math.inf)
 
-    def cdf(self, value: Any) -> Tensor:
-        return 2 * self._base.cdf(self._checked(value)) - 1
-
     def icdf(self, prob: Any) -> Tensor:
         return self._base.icdf((prob + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self._base.entropy() - math.log(2)
-
-    @property
-    def mode(self) -> Tensor:
-        return OPERATIONS["zeros_like"](self.scale)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -354,14 +267,10 @@ class HalfNormal(_Half):
     """
 
     whole = Normal
-
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
+    _formulas = formulas(
+        mean=lambda p: p.scale * math.sqrt(2 / math.pi),
+        variance=lambda p: p.scale.pow(2) * (1 - 2 / math.pi),
+    )
 
 
 class HalfCauchy(_Half):
@@ -376,14 +285,10 @@ class HalfCauchy(_Half):
     """
 
     whole = Cauchy
-
-    @property
-    def mean(self) -> Tensor:
-        return OPERATIONS["full_like"](self.scale.detach(), math.inf)
-
-    @property
-    def variance(self) -> Tensor:
-        return self._base.variance
+    _formulas = formulas(
+        mean=lambda p: OPERATIONS["full_like"](p.scale.detach(), math.inf),
+        variance=lambda p: p._base.variance,
+    )
 
 
 class Exponential(ExponentialFamily):
@@ -400,50 +305,21 @@ class Exponential(ExponentialFamily):
     has_rsample = True
     arg_constraints = constrained(rate=constraints.positive)
     support = constraints.nonnegative
+    _formulas = formulas(
+        mean=lambda p: p.rate.reciprocal(),
+        mode=lambda p: OPERATIONS["zeros_like"](p.rate),
+        stddev=lambda p: p.rate.reciprocal(),
+        variance=lambda p: p.rate.pow(-2),
+        rsample=lambda p, shape: -uniform(p.rate, shape).log() / p.rate,
+        log_prob=lambda p, x: p.rate.log() - p.rate * x,
+        cdf=lambda p, x: 1 - (-p.rate * x).exp(),
+        icdf=lambda p, x: -(-x).log1p() / p.rate,
+        entropy=lambda p: 1.0 - p.rate.log(),
+        _natural_params=lambda p: (-p.rate,),
+        _log_normalizer=lambda p, x: -(-x).log(),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        return OPERATIONS["zeros_like"](self.rate)
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate.pow(-2)
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return -uniform(self.rate, self._extended_shape(sample_shape)).log() / self.rate
-
-    def log_prob(self, value: Any) -> Tensor:
-        return self.rate.log() - self.rate * self._checked(value)
-
-    def cdf(self, value: Any) -> Tensor:
-        return 1 - (-self.rate * self._checked(value)).exp()
-
-    def icdf(self, value: Any) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return (-self.rate,)
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        (x,) = natural_params
-        return -(-x).log()
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0

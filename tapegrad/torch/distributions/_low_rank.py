@@ -14,6 +14,7 @@ from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._location import _Centered, normal
 from tapegrad.torch.distributions.distribution import constrained
 
@@ -48,6 +49,7 @@ class LowRankMultivariateNormal(_Centered):
         cov_factor=constraints.independent(constraints.real, 2),
         cov_diag=constraints.independent(constraints.positive, 1),
     )
+    _formulas = formulas(variance=lambda p: p.cov_factor.pow(2).sum(-1) + p.cov_diag)
 
     def __init__(
         self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None
@@ -81,10 +83,6 @@ class LowRankMultivariateNormal(_Centered):
         w = self.cov_factor
         inner = w.mT @ (w / self.cov_diag.unsqueeze(-1))
         return linalg.cholesky(inner + _eye(w.shape[-1], dtype=w.dtype))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @property
     def scale_tril(self) -> Tensor:

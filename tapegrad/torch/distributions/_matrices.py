@@ -16,6 +16,7 @@ from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._gammas import Beta, Chi2
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions._vectors import _ByMatrix, _factor
@@ -69,6 +70,20 @@ class Wishart(_ByMatrix, ExponentialFamily):
         scale_tril=constraints.lower_cholesky,
         df=constraints.greater_than(0),
     )
+    _formulas = formulas(
+        mean=lambda p: p._scale * p.covariance_matrix,
+        entropy=lambda p: (
+            (p._event_shape[-1] + 1)
+            * (p._event_shape[-1] * math.log(2.0) / 2 + p._half_log_determinant())
+            + multivariate_log_gamma(p.df / 2, p._event_shape[-1])
+            - (p.df - p._event_shape[-1] - 1)
+            / 2
+            * _multivariate_digamma(p.df / 2, p._event_shape[-1])
+            + p.df * p._event_shape[-1] / 2
+        ),
+        _natural_params=lambda p: (-p.precision_matrix / 2, (p.df - p._event_shape[-1] - 1) / 2),
+        _mean_carrier_measure=lambda p: 0,
+    )
 
     def __init__(
         self,
@@ -121,10 +136,6 @@ class Wishart(_ByMatrix, ExponentialFamily):
         return self.df.unsqueeze(-1).unsqueeze(-1)
 
     @property
-    def mean(self) -> Tensor:
-        return self._scale * self.covariance_matrix
-
-    @property
     def mode(self) -> Tensor:
         factor = self._scale - self._event_shape[-1] - 1
         return _where(factor > 0, factor, math.nan) * self.covariance_matrix
@@ -154,29 +165,12 @@ class Wishart(_ByMatrix, ExponentialFamily):
         trace = (self.precision_matrix * value.mT).sum((-2, -1))
         return powers - trace / 2 - normalizer
 
-    def entropy(self) -> Tensor:
-        df, size = self.df, self._event_shape[-1]
-        return (
-            (size + 1) * (size * math.log(2.0) / 2 + self._half_log_determinant())
-            + multivariate_log_gamma(df / 2, size)
-            - (df - size - 1) / 2 * _multivariate_digamma(df / 2, size)
-            + df * size / 2
-        )
-
-    @property
-    def _natural_params(self) -> tuple[Any, ...]:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
-
     def _log_normalizer(self, *natural_params: Any) -> Any:
         x, y = natural_params
         size = self._event_shape[-1]
         shape = y + (size + 1) / 2
         found = shape * (-linalg.slogdet(-2 * x)[1] + math.log(2.0) * size)
         return found + multivariate_log_gamma(shape, size)
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        return 0
 
 
 def _shown(value: Any) -> Any:

@@ -13,8 +13,13 @@ from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import Categorical, _ByProbability
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._number_transforms import softplus
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
+from tapegrad.torch.distributions.distribution import (
+    Distribution,
+    broadcast,
+    constrained,
+)
 
 Shape = Sequence[int]
 _where = OPERATIONS["where"]
@@ -35,6 +40,7 @@ class MixtureSameFamily(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+    _formulas = formulas(mean=lambda p: p._mixed(p._component_distribution.mean))
 
     def __init__(
         self,
@@ -103,10 +109,6 @@ class MixtureSameFamily(Distribution):
         return (self._weights() * value).sum(-1 - len(self._event_shape))
 
     @property
-    def mean(self) -> Tensor:
-        return self._mixed(self._component_distribution.mean)
-
-    @property
     def variance(self) -> Tensor:
         parts = self._component_distribution
         between = (parts.mean - self._padded(self.mean)).pow(2.0)
@@ -154,6 +156,11 @@ class NegativeBinomial(_ByProbability):
         logits=constraints.real,
     )
     support = constraints.nonnegative_integer
+    _formulas = formulas(
+        mean=lambda p: p.total_count * p.logits.exp(),
+        mode=lambda p: ((p.total_count - 1) * p.logits.exp()).floor().clamp(min=0.0),
+        variance=lambda p: p.mean / (-p.logits).sigmoid(),
+    )
 
     def __init__(
         self,
@@ -167,18 +174,6 @@ class NegativeBinomial(_ByProbability):
         self.total_count = self.total_count.type_as(given)
         self.__dict__["probs" if self._by_probs else "logits"] = given
         super().__init__(given.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._transform import Transform, broadcast_shape, sum_last
 
 Shape = Sequence[int]
@@ -26,10 +27,7 @@ class _Rising(Transform):
     """A bijection that grows."""
 
     bijective = True
-
-    @property
-    def sign(self) -> Any:
-        return 1
+    _formulas = formulas(sign=lambda self: 1)
 
 
 class ExpTransform(_Rising):
@@ -40,15 +38,11 @@ class ExpTransform(_Rising):
     """
 
     codomain = constraints.positive
-
-    def _call(self, x: Any) -> Any:
-        return x.exp()
-
-    def _inverse(self, y: Any) -> Any:
-        return y.log()
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return x
+    _formulas = formulas(
+        _call=lambda self, x: x.exp(),
+        _inverse=lambda self, y: y.log(),
+        log_abs_det_jacobian=lambda self, x, y: x,
+    )
 
 
 class SigmoidTransform(_Rising):
@@ -59,6 +53,7 @@ class SigmoidTransform(_Rising):
     """
 
     codomain = constraints.unit_interval
+    _formulas = formulas(log_abs_det_jacobian=lambda self, x, y: -softplus(-x) - softplus(x))
 
     def _call(self, x: Any) -> Any:
         limits = finfo(x.dtype)
@@ -69,9 +64,6 @@ class SigmoidTransform(_Rising):
         y = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -softplus(-x) - softplus(x)
-
 
 class TanhTransform(_Rising):
     """The hyperbolic tangent.
@@ -81,15 +73,11 @@ class TanhTransform(_Rising):
     """
 
     codomain = constraints.Interval(-1.0, 1.0)
-
-    def _call(self, x: Any) -> Any:
-        return x.tanh()
-
-    def _inverse(self, y: Any) -> Any:
-        return y.atanh()
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+    _formulas = formulas(
+        _call=lambda self, x: x.tanh(),
+        _inverse=lambda self, y: y.atanh(),
+        log_abs_det_jacobian=lambda self, x, y: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)),
+    )
 
 
 class SoftplusTransform(_Rising):
@@ -100,15 +88,11 @@ class SoftplusTransform(_Rising):
     """
 
     codomain = constraints.positive
-
-    def _call(self, x: Any) -> Any:
-        return softplus(x)
-
-    def _inverse(self, y: Any) -> Any:
-        return (-y).expm1().neg().log() + y
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -softplus(-x)
+    _formulas = formulas(
+        _call=lambda self, x: softplus(x),
+        _inverse=lambda self, y: (-y).expm1().neg().log() + y,
+        log_abs_det_jacobian=lambda self, x, y: -softplus(-x),
+    )
 
 
 class AbsTransform(Transform):
@@ -119,12 +103,10 @@ class AbsTransform(Transform):
     """
 
     codomain = constraints.positive
-
-    def _call(self, x: Any) -> Any:
-        return x.abs()
-
-    def _inverse(self, y: Any) -> Any:
-        return y
+    _formulas = formulas(
+        _call=lambda self, x: x.abs(),
+        _inverse=lambda self, y: y,
+    )
 
 
 class AffineTransform(Transform):
@@ -139,6 +121,12 @@ class AffineTransform(Transform):
     """
 
     bijective = True
+    _formulas = formulas(
+        _call=lambda self, x: self.loc + self.scale * x,
+        _inverse=lambda self, y: (y - self.loc) / self.scale,
+        forward_shape=lambda self, shape: broadcast_shape(shape, self.loc, self.scale),
+        inverse_shape=lambda self, shape: broadcast_shape(shape, self.loc, self.scale),
+    )
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -155,21 +143,10 @@ class AffineTransform(Transform):
             return self.scale.sign()
         return (self.scale > 0) - (self.scale < 0)
 
-    def _call(self, x: Any) -> Any:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Any) -> Any:
-        return (y - self.loc) / self.scale
-
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         scale = OPERATIONS["as_tensor"](self.scale, dtype=x.dtype)
         shape = OPERATIONS["broadcast_shapes"](tuple(x.shape), tuple(scale.shape))
         return sum_last(scale.abs().log().expand(shape), self._event_dim)
-
-    def forward_shape(self, shape: Shape) -> Any:
-        return broadcast_shape(shape, self.loc, self.scale)
-
-    inverse_shape = forward_shape
 
 
 class PowerTransform(Transform):
@@ -183,28 +160,18 @@ class PowerTransform(Transform):
 
     bijective = True
     domain = codomain = constraints.positive
+    _formulas = formulas(
+        sign=lambda self: self.exponent.sign(),
+        _call=lambda self, x: x**self.exponent,
+        _inverse=lambda self, y: y ** (1 / self.exponent),
+        log_abs_det_jacobian=lambda self, x, y: (self.exponent * y / x).abs().log(),
+        forward_shape=lambda self, shape: broadcast_shape(shape, self.exponent),
+        inverse_shape=lambda self, shape: broadcast_shape(shape, self.exponent),
+    )
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent = OPERATIONS["as_tensor"](exponent)
-
-    @property
-    def sign(self) -> Any:
-        return self.exponent.sign()
-
-    def _call(self, x: Any) -> Any:
-        return x**self.exponent
-
-    def _inverse(self, y: Any) -> Any:
-        return y ** (1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return (self.exponent * y / x).abs().log()
-
-    def forward_shape(self, shape: Shape) -> Any:
-        return broadcast_shape(shape, self.exponent)
-
-    inverse_shape = forward_shape
 
 
 class CumulativeDistributionTransform(Transform):
@@ -220,6 +187,12 @@ class CumulativeDistributionTransform(Transform):
 
     bijective = True
     codomain = constraints.unit_interval
+    _formulas = formulas(
+        sign=lambda self: 1,
+        _call=lambda self, x: self.distribution.cdf(x),
+        _inverse=lambda self, y: self.distribution.icdf(y),
+        log_abs_det_jacobian=lambda self, x, y: self.distribution.log_prob(x),
+    )
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -228,16 +201,3 @@ class CumulativeDistributionTransform(Transform):
     @property
     def domain(self) -> Any:
         return self.distribution.support
-
-    @property
-    def sign(self) -> Any:
-        return 1
-
-    def _call(self, x: Any) -> Any:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Any) -> Any:
-        return self.distribution.icdf(y)
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return self.distribution.log_prob(x)

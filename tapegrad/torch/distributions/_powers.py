@@ -13,6 +13,7 @@ from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._gammas import Gamma
 from tapegrad.torch.distributions._location import Exponential, Uniform, uniform
 from tapegrad.torch.distributions._number_transforms import (
@@ -21,7 +22,11 @@ from tapegrad.torch.distributions._number_transforms import (
     PowerTransform,
 )
 from tapegrad.torch.distributions._wrapped import TransformedDistribution
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
+from tapegrad.torch.distributions.distribution import (
+    Distribution,
+    broadcast,
+    constrained,
+)
 
 Shape = Sequence[int]
 _where, _ones_like, _zeros_like = (OPERATIONS[n] for n in ("where", "ones_like", "zeros_like"))
@@ -40,6 +45,16 @@ class Weibull(TransformedDistribution):
 
     arg_constraints = constrained(scale=constraints.positive, concentration=constraints.positive)
     support = constraints.positive
+    _formulas = formulas(
+        mean=lambda p: p.scale * p._moment(1),
+        mode=lambda p: (
+            p.scale * ((p.concentration - 1) / p.concentration) ** p.concentration.reciprocal()
+        ),
+        variance=lambda p: p.scale.pow(2) * (p._moment(2) - p._moment(1) ** 2),
+        entropy=lambda p: (
+            EULER * (1 - 1 / p.concentration) + (p.scale / p.concentration).log() + 1
+        ),
+    )
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast(scale, concentration)
@@ -50,23 +65,6 @@ class Weibull(TransformedDistribution):
     def _moment(self, order: int) -> Any:
         """The mean of the powers of what has the scale 1."""
         return (1 + order / self.concentration).lgamma().exp()
-
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * self._moment(1)
-
-    @property
-    def mode(self) -> Tensor:
-        k = self.concentration
-        return self.scale * ((k - 1) / k) ** k.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (self._moment(2) - self._moment(1) ** 2)
-
-    def entropy(self) -> Tensor:
-        k = self.concentration
-        return EULER * (1 - 1 / k) + (self.scale / k).log() + 1
 
 
 class Pareto(TransformedDistribution):
@@ -82,6 +80,10 @@ class Pareto(TransformedDistribution):
     """
 
     arg_constraints = constrained(alpha=constraints.positive, scale=constraints.positive)
+    _formulas = formulas(
+        mode=lambda p: p.scale,
+        entropy=lambda p: (p.scale / p.alpha).log() + (1 + p.alpha.reciprocal()),
+    )
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast(scale, alpha)
@@ -100,16 +102,9 @@ class Pareto(TransformedDistribution):
         return a * self.scale / (a - 1)
 
     @property
-    def mode(self) -> Tensor:
-        return self.scale
-
-    @property
     def variance(self) -> Tensor:
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
-
-    def entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -130,6 +125,10 @@ class Kumaraswamy(TransformedDistribution):
     )
     support = constraints.unit_interval
     has_rsample = True
+    _formulas = formulas(
+        mean=lambda p: p._moment(1),
+        variance=lambda p: p._moment(2) - p.mean.pow(2),
+    )
 
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
@@ -150,20 +149,12 @@ class Kumaraswamy(TransformedDistribution):
         return b * (more.lgamma() + b.lgamma() - (more + b).lgamma()).exp()
 
     @property
-    def mean(self) -> Tensor:
-        return self._moment(1)
-
-    @property
     def mode(self) -> Tensor:
         """The value of the greatest density, NaN where that is at an end."""
         a, b = self.concentration1, self.concentration0
         inside = (a >= 1) & (b >= 1) & (a * b > 1)
         share = _where(inside, (a - 1) / (a * b - 1), math.nan)
         return share ** a.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
@@ -186,6 +177,16 @@ class InverseGamma(TransformedDistribution):
     arg_constraints = constrained(concentration=constraints.positive, rate=constraints.positive)
     support = constraints.positive
     has_rsample = True
+    _formulas = formulas(
+        mean=lambda p: _where(p.concentration > 1, p.rate / (p.concentration - 1), math.inf),
+        mode=lambda p: p.rate / (p.concentration + 1),
+        entropy=lambda p: (
+            p.concentration
+            + p.rate.log()
+            + p.concentration.lgamma()
+            - (1 + p.concentration) * p.concentration.digamma()
+        ),
+    )
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
@@ -202,22 +203,10 @@ class InverseGamma(TransformedDistribution):
         return self.base_dist.rate
 
     @property
-    def mean(self) -> Tensor:
-        return _where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
-
-    @property
     def variance(self) -> Tensor:
         a = self.concentration
         found = self.rate.square() / ((a - 1).square() * (a - 2))
         return _where(a > 2, found, math.inf)
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
 
 class FisherSnedecor(Distribution):
@@ -289,6 +278,11 @@ class GeneralizedPareto(Distribution):
     arg_constraints = constrained(
         loc=constraints.real, scale=constraints.positive, concentration=constraints.real
     )
+    _formulas = formulas(
+        rsample=lambda p, shape: p.icdf(uniform(p.loc, shape)),
+        mode=lambda p: p.loc,
+        entropy=lambda p: p.scale.log() + p.concentration + 1,
+    )
 
     def __init__(
         self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
@@ -302,19 +296,16 @@ class GeneralizedPareto(Distribution):
         none = OPERATIONS["isclose"](k, _zeros_like(k))
         return none, _where(none, 1.0, k)
 
-    def _standardized(self, value: Any) -> Any:
+    def _argument(self, value: Any) -> Any:
         return (self._checked(value) - self.loc) / self.scale
 
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return self.icdf(uniform(self.loc, self._extended_shape(sample_shape)))
-
     def log_prob(self, value: Any) -> Tensor:
-        y, (none, k) = self._standardized(value), self._cases()
+        y, (none, k) = self._argument(value), self._cases()
         powers = -(1 + 1 / k) * (k * y).log1p()
         return _where(none, -y, powers) - self.scale.log()
 
     def _log_survival(self, value: Any) -> Any:
-        y, (none, k) = self._standardized(value), self._cases()
+        y, (none, k) = self._argument(value), self._cases()
         return _where(none, -y, -(k * y).log1p() / k)
 
     def cdf(self, value: Any) -> Tensor:
@@ -337,13 +328,6 @@ class GeneralizedPareto(Distribution):
         safe = _where(k < 0.5, k, 0.25)
         found = self.scale**2 / ((1 - safe) ** 2 * (1 - 2 * safe))
         return _where(k < 0.5, found, math.inf)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + self.concentration + 1
 
     @property
     def support(self) -> constraints.Constraint:

@@ -13,6 +13,7 @@ from tapegrad.torch._docstrings.sections import of_object
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import OfFormulas, formulas
 
 Shape = Sequence[int]
 
@@ -28,7 +29,7 @@ def broadcast_shape(shape: Shape, *others: Any) -> Any:
     return OPERATIONS["broadcast_shapes"](tuple(shape), *more)
 
 
-class Transform:
+class Transform(OfFormulas):
     """A function y of x, with an inverse, and the logarithm of its derivative.
 
     This is the base class; a subclass is called with x, and `inv` with y. `domain` and `codomain`
@@ -311,6 +312,12 @@ class IndependentTransform(Transform):
     tensor(3.)
     """
 
+    _formulas = formulas(
+        sign=lambda self: self.base_transform.sign,
+        forward_shape=lambda self, shape: self.base_transform.forward_shape(shape),
+        inverse_shape=lambda self, shape: self.base_transform.inverse_shape(shape),
+    )
+
     def __init__(
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
     ) -> None:
@@ -332,10 +339,6 @@ class IndependentTransform(Transform):
     def bijective(self) -> bool:
         return bool(self.base_transform.bijective)
 
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
-
     def _call(self, x: Any) -> Any:
         if x.dim() < self.domain.event_dim:
             raise ValueError("Too few dimensions on input")
@@ -349,12 +352,6 @@ class IndependentTransform(Transform):
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         found = self.base_transform.log_abs_det_jacobian(x, y)
         return sum_last(found, self.reinterpreted_batch_ndims)
-
-    def forward_shape(self, shape: Shape) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def inverse_shape(self, shape: Shape) -> Any:
-        return self.base_transform.inverse_shape(shape)
 
     def __repr__(self) -> str:
         return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -374,6 +371,13 @@ class ReshapeTransform(Transform):
     """
 
     bijective = True
+    _formulas = formulas(
+        log_abs_det_jacobian=lambda self, x, y: x.new_zeros(
+            tuple(x.shape[: x.dim() - len(self.in_shape)])
+        ),
+        forward_shape=lambda self, shape: _replaced(shape, self.in_shape, self.out_shape),
+        inverse_shape=lambda self, shape: _replaced(shape, self.out_shape, self.in_shape),
+    )
 
     def __init__(self, in_shape: Shape, out_shape: Shape, cache_size: int = 0) -> None:
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
@@ -393,15 +397,6 @@ class ReshapeTransform(Transform):
     def _inverse(self, y: Any) -> Any:
         kept = y.shape[: y.dim() - len(self.out_shape)]
         return y.reshape((*kept, *self.in_shape))
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return x.new_zeros(tuple(x.shape[: x.dim() - len(self.in_shape)]))
-
-    def forward_shape(self, shape: Shape) -> Any:
-        return _replaced(shape, self.in_shape, self.out_shape)
-
-    def inverse_shape(self, shape: Shape) -> Any:
-        return _replaced(shape, self.out_shape, self.in_shape)
 
 
 def _replaced(shape: Shape, old: Shape, new: Shape) -> Any:
@@ -512,6 +507,12 @@ class StackTransform(_OfParts):
             [2., 4.]])
     """
 
+    _formulas = formulas(
+        _call=lambda self, x: OPERATIONS["stack"](
+            [part(piece) for part, piece in self._pairs(x)], self.dim
+        ),
+    )
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
 
@@ -533,9 +534,6 @@ class StackTransform(_OfParts):
                 f"Expected size {len(self.transforms)} at dim {self.dim}, got {x.size(self.dim)}"
             )
         return zip(self.transforms, x.unbind(self.dim), strict=True)
-
-    def _call(self, x: Any) -> Any:
-        return OPERATIONS["stack"]([part(piece) for part, piece in self._pairs(x)], self.dim)
 
     def _inverse(self, y: Any) -> Any:
         made = [part.inv(piece) for part, piece in self._pairs(y)]

@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._number_transforms import SigmoidTransform, softplus
 from tapegrad.torch.distributions._transform import Transform
 from tapegrad.torch.nn.padding.functions import pad
@@ -29,18 +30,15 @@ class SoftmaxTransform(Transform):
 
     domain = constraints.real_vector
     codomain = constraints.simplex
+    _formulas = formulas(
+        _inverse=lambda self, y: y.log(),
+        forward_shape=lambda self, shape: _with_last(shape, 0),
+        inverse_shape=lambda self, shape: _with_last(shape, 0),
+    )
 
     def _call(self, x: Any) -> Any:
         powers = (x - x.max(-1, True)[0]).exp()
         return powers / powers.sum(-1, True)
-
-    def _inverse(self, y: Any) -> Any:
-        return y.log()
-
-    def forward_shape(self, shape: Shape) -> Any:
-        return _with_last(shape, 0)
-
-    inverse_shape = forward_shape
 
 
 class StickBreakingTransform(Transform):
@@ -53,6 +51,10 @@ class StickBreakingTransform(Transform):
     bijective = True
     domain = constraints.real_vector
     codomain = constraints.simplex
+    _formulas = formulas(
+        forward_shape=lambda self, shape: _with_last(shape, 1),
+        inverse_shape=lambda self, shape: _with_last(shape, -1),
+    )
 
     def _offsets(self, x: Any) -> Any:
         return x.shape[-1] + 1 - _arange(1, x.shape[-1] + 1, dtype=x.dtype)
@@ -72,12 +74,6 @@ class StickBreakingTransform(Transform):
         x = x - self._offsets(x).log()
         return (-x - softplus(-x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape: Shape) -> Any:
-        return _with_last(shape, 1)
-
-    def inverse_shape(self, shape: Shape) -> Any:
-        return _with_last(shape, -1)
-
 
 def _with_last(shape: Shape, more: int) -> Any:
     """A shape whose last size is another."""
@@ -96,12 +92,10 @@ class LowerCholeskyTransform(Transform):
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
-
-    def _call(self, x: Any) -> Any:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Any) -> Any:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    _formulas = formulas(
+        _call=lambda self, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed(),
+        _inverse=lambda self, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed(),
+    )
 
 
 class PositiveDefiniteTransform(Transform):
@@ -114,13 +108,13 @@ class PositiveDefiniteTransform(Transform):
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
+    _formulas = formulas(
+        _inverse=lambda self, y: LowerCholeskyTransform().inv(OPERATIONS["cholesky"](y))
+    )
 
     def _call(self, x: Any) -> Any:
         factor = LowerCholeskyTransform()(x)
         return factor @ factor.mT
-
-    def _inverse(self, y: Any) -> Any:
-        return LowerCholeskyTransform().inv(OPERATIONS["cholesky"](y))
 
 
 class CorrCholeskyTransform(Transform):

@@ -13,6 +13,7 @@ from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._location import _Centered, normal
 from tapegrad.torch.distributions.distribution import Distribution, constrained
 
@@ -91,6 +92,9 @@ class MultivariateNormal(_ByMatrix, _Centered):
         precision_matrix=constraints.positive_definite,
         scale_tril=constraints.lower_cholesky,
     )
+    _formulas = formulas(
+        variance=lambda p: p._factor.pow(2).sum(-1).expand((*p._batch_shape, *p._event_shape))
+    )
 
     def __init__(
         self,
@@ -121,10 +125,6 @@ class MultivariateNormal(_ByMatrix, _Centered):
         rows = (*batch_shape, *self._event_shape)
         factor = self.scale_tril.expand((*rows, *self._event_shape))
         return MultivariateNormal(self.loc.expand(rows), scale_tril=factor, validate_args=False)
-
-    @property
-    def variance(self) -> Tensor:
-        return self._factor.pow(2).sum(-1).expand((*self._batch_shape, *self._event_shape))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         z = normal(self.loc, self._extended_shape(sample_shape))

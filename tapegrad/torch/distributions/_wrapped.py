@@ -12,6 +12,7 @@ from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._location import Normal
 from tapegrad.torch.distributions._number_transforms import ExpTransform
 from tapegrad.torch.distributions._transform import ComposeTransform, Transform, sum_last
@@ -32,6 +33,13 @@ class Independent(Distribution, Generic[Base]):
     >>> p.batch_shape, p.event_shape, p.log_prob(torch.zeros(3))
     (torch.Size([2]), torch.Size([3]), tensor([-2.7568, -2.7568]))
     """
+
+    _formulas = formulas(
+        mean=lambda p: p.base_dist.mean,
+        mode=lambda p: p.base_dist.mode,
+        variance=lambda p: p.base_dist.variance,
+        entropy=lambda p: sum_last(p.base_dist.entropy(), p.reinterpreted_batch_ndims),
+    )
 
     def __init__(
         self,
@@ -63,18 +71,6 @@ class Independent(Distribution, Generic[Base]):
         count = self.reinterpreted_batch_ndims
         return constraints.IndependentConstraint(found, count) if count else found
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
-
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Independent[Base]:
         kept = self.event_shape[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*batch_shape, *kept))
@@ -88,9 +84,6 @@ class Independent(Distribution, Generic[Base]):
 
     def log_prob(self, value: Any) -> Tensor:
         return sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
-
-    def entropy(self) -> Tensor:
-        return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
@@ -113,6 +106,10 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+    _formulas = formulas(
+        cdf=lambda p, x: p._turned(p.base_dist.cdf(p._whole.inv(x))),
+        icdf=lambda p, x: p._whole(p.base_dist.icdf(p._turned(x))),
+    )
 
     def __init__(
         self,
@@ -189,12 +186,6 @@ class TransformedDistribution(Distribution):
             return probability
         return sign * (probability - 0.5) + 0.5
 
-    def cdf(self, value: Any) -> Tensor:
-        return self._turned(self.base_dist.cdf(self._whole.inv(self._checked(value))))
-
-    def icdf(self, value: Any) -> Tensor:
-        return self._whole(self.base_dist.icdf(self._turned(value)))
-
 
 def _listed(transforms: Any) -> list[Any]:
     if isinstance(transforms, Transform):
@@ -222,6 +213,11 @@ class LogNormal(TransformedDistribution):
 
     support = constraints.positive
     has_rsample = True
+    _formulas = formulas(
+        mean=lambda p: (p.loc + p.scale.pow(2) / 2).exp(),
+        mode=lambda p: (p.loc - p.scale.square()).exp(),
+        entropy=lambda p: p.base_dist.entropy() + p.loc,
+    )
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
@@ -238,17 +234,6 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.scale
 
     @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
-
-    @property
     def variance(self) -> Tensor:
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc

@@ -12,13 +12,14 @@ from tapegrad.torch import linalg
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.distributions._formulas import OfFormulas, formulas
 
 Bound = Any  # a number or a tensor
 
 _isclose = OPERATIONS["isclose"]
 
 
-class Constraint:
+class Constraint(OfFormulas):
     """A set of values.
 
     Attribute is_discrete (bool): Whether the values are integers, or made of them.
@@ -158,9 +159,7 @@ class Boolean(Constraint):
     """0 and 1."""
 
     is_discrete = True
-
-    def check(self, value: Tensor) -> Any:
-        return value.eq(0) | value.eq(1)
+    _formulas = formulas(check=lambda self, value: value.eq(0) | value.eq(1))
 
 
 class IntegerInterval(_Bounded):
@@ -187,12 +186,10 @@ class IntegerLessThan(_Bounded):
 
     is_discrete = True
     names = ("upper_bound",)
+    _formulas = formulas(check=lambda self, value: (value % 1 == 0) & (value <= self.upper_bound))
 
     def __init__(self, upper_bound: Bound) -> None:
         self.upper_bound = upper_bound
-
-    def check(self, value: Tensor) -> Any:
-        return (value % 1 == 0) & (value <= self.upper_bound)
 
 
 class IntegerGreaterThan(_Bounded):
@@ -200,19 +197,16 @@ class IntegerGreaterThan(_Bounded):
 
     is_discrete = True
     names = ("lower_bound",)
+    _formulas = formulas(check=lambda self, value: (value % 1 == 0) & (value >= self.lower_bound))
 
     def __init__(self, lower_bound: Bound) -> None:
         self.lower_bound = lower_bound
-
-    def check(self, value: Tensor) -> Any:
-        return (value % 1 == 0) & (value >= self.lower_bound)
 
 
 class Real(Constraint):
     """All numbers but NaN."""
 
-    def check(self, value: Tensor) -> Any:
-        return value == value
+    _formulas = formulas(check=lambda self, value: value == value)
 
 
 class GreaterThan(_Bounded):
@@ -224,12 +218,10 @@ class GreaterThan(_Bounded):
     """
 
     names = ("lower_bound",)
+    _formulas = formulas(check=lambda self, value: self.lower_bound < value)
 
     def __init__(self, lower_bound: Bound) -> None:
         self.lower_bound = lower_bound
-
-    def check(self, value: Tensor) -> Any:
-        return self.lower_bound < value
 
 
 class GreaterThanEq(GreaterThan):
@@ -240,8 +232,7 @@ class GreaterThanEq(GreaterThan):
     tensor([ True, False])
     """
 
-    def check(self, value: Tensor) -> Any:
-        return self.lower_bound <= value
+    _formulas = formulas(check=lambda self, value: self.lower_bound <= value)
 
 
 class LessThan(_Bounded):
@@ -253,12 +244,10 @@ class LessThan(_Bounded):
     """
 
     names = ("upper_bound",)
+    _formulas = formulas(check=lambda self, value: value < self.upper_bound)
 
     def __init__(self, upper_bound: Bound) -> None:
         self.upper_bound = upper_bound
-
-    def check(self, value: Tensor) -> Any:
-        return value < self.upper_bound
 
 
 class Interval(_Bounded):
@@ -270,12 +259,12 @@ class Interval(_Bounded):
     """
 
     names = ("lower_bound", "upper_bound")
+    _formulas = formulas(
+        check=lambda self, value: (self.lower_bound <= value) & (value <= self.upper_bound)
+    )
 
     def __init__(self, lower_bound: Bound, upper_bound: Bound) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
-
-    def check(self, value: Tensor) -> Any:
-        return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class HalfOpenInterval(Interval):
@@ -286,17 +275,18 @@ class HalfOpenInterval(Interval):
     tensor([ True, False])
     """
 
-    def check(self, value: Tensor) -> Any:
-        return (self.lower_bound <= value) & (value < self.upper_bound)
+    _formulas = formulas(
+        check=lambda self, value: (self.lower_bound <= value) & (value < self.upper_bound)
+    )
 
 
 class Simplex(Constraint):
     """Vectors of numbers that are not negative and sum to one."""
 
     event_dim = 1
-
-    def check(self, value: Tensor) -> Any:
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+    _formulas = formulas(
+        check=lambda self, value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-06)
+    )
 
 
 class OneHot(Constraint):
@@ -304,9 +294,9 @@ class OneHot(Constraint):
 
     is_discrete = True
     event_dim = 1
-
-    def check(self, value: Tensor) -> Any:
-        return (value.eq(0) | value.eq(1)).all(-1) & value.sum(-1).eq(1)
+    _formulas = formulas(
+        check=lambda self, value: (value.eq(0) | value.eq(1)).all(-1) & value.sum(-1).eq(1)
+    )
 
 
 class Multinomial(Constraint):
@@ -333,9 +323,7 @@ class LowerTriangular(Constraint):
     """Lower triangular matrices."""
 
     event_dim = 2
-
-    def check(self, value: Tensor) -> Any:
-        return (value.tril() == value).all(-1).all(-1)
+    _formulas = formulas(check=lambda self, value: (value.tril() == value).all(-1).all(-1))
 
 
 class LowerCholesky(Constraint):

@@ -6,7 +6,7 @@ one distribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tapegrad.torch import autograd
@@ -16,6 +16,7 @@ from tapegrad.torch._ops.create.data import tensor
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._formulas import Formula, OfFormulas
 
 Shape = Sequence[int]
 _broadcast_tensors = OPERATIONS["broadcast_tensors"]
@@ -37,11 +38,39 @@ def constrained(**parameters: constraints.Constraint) -> dict[str, constraints.C
     return parameters
 
 
+def _of_value(formula: Formula) -> Any:
+    def member(self: Distribution, value: Any) -> Tensor:
+        return formula(self, self._argument(value))
+
+    return member
+
+
+def _of_probability(formula: Formula) -> Any:
+    def member(self: Distribution, value: Any) -> Tensor:
+        return formula(self, value)
+
+    return member
+
+
+def _of_shape(formula: Formula) -> Any:
+    def member(self: Distribution, sample_shape: Shape = ()) -> Tensor:
+        return formula(self, self._extended_shape(sample_shape))
+
+    return member
+
+
+def _number(formula: Formula) -> Any:
+    def member(self: Distribution) -> Tensor:
+        return formula(self)
+
+    return member
+
+
 def _shown(value: Tensor) -> str:
     return str(value.item()) if value.dim() == 0 else str(value.detach())
 
 
-class Distribution:
+class Distribution(OfFormulas):
     """Numbers, vectors or matrices drawn at random.
 
     `batch_shape` is that of independent distributions, one a parameter; `event_shape` that of one
@@ -73,6 +102,12 @@ class Distribution:
     else:
         support = constraints.real
     _validate_args = True
+    _makers: ClassVar[dict[str, Callable[[Formula], Any]]] = {
+        **dict.fromkeys(("log_prob", "cdf"), _of_value),
+        "icdf": _of_probability,
+        **dict.fromkeys(("sample", "rsample"), _of_shape),
+        **dict.fromkeys(("entropy", "mean", "mode", "stddev", "variance"), _number),
+    }
 
     def __init__(
         self, batch_shape: Shape = (), event_shape: Shape = (), validate_args: bool | None = None
@@ -271,6 +306,10 @@ class Distribution:
         if self._validate_args:
             self._validate_sample(value)
         return value
+
+    def _argument(self, value: Any) -> Any:
+        """What formulas of `log_prob` and `cdf` take: the value, checked."""
+        return self._checked(value)
 
     def _parts(self) -> Iterator[tuple[str, Tensor]]:
         for name in self.arg_constraints:

@@ -125,7 +125,4 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

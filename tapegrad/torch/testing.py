@@ -331,7 +331,4 @@ def _bounds(kind: np.dtype[Any], low: float | None, high: float | None) -> tuple
 
 
 __all__ = ["assert_close", "make_tensor"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

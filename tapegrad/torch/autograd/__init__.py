@@ -34,7 +34,4 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -213,7 +213,4 @@ __all__ = [
     "make_dual",
     "unpack_dual",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

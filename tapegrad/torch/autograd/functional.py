@@ -550,7 +550,4 @@ def hessian(
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

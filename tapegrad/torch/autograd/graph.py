@@ -479,7 +479,4 @@ __all__ = [
     "saved_tensors_hooks",
     "tape",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

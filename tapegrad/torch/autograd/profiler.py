@@ -418,7 +418,4 @@ __all__ = [
     "profile",
     "record_function",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -11,7 +11,7 @@ grad stays on the graph of the tensors, so that the result of a transform can be
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 import tapegrad
@@ -503,7 +503,7 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     return hessian
 
 
-__all__: Sequence[str] = [
+__all__ = [
     "functional_call",
     "grad",
     "grad_and_value",
@@ -516,7 +516,4 @@ __all__: Sequence[str] = [
     "vjp",
     "vmap",
 ]
-
-
-def __dir__() -> list[str]:
-    return [*__all__]
+__dir__ = __all__.copy

@@ -42,7 +42,4 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -9,8 +9,9 @@ results are then written to the tensors: so a step can be differentiated, also b
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -39,8 +40,31 @@ _LATER_SETTINGS: dict[str, Any] = {
     "nesterov": False,
 }
 _WORDS = {"lr": "learning rate", "eps": "epsilon value"}  # of settings, in errors
+_EXAMPLE = """
+>>> w = torch.tensor([1.0], requires_grad=True)
+>>> optimizer = torch.optim.{call}
+>>> (w**2).sum().backward()
+>>> optimizer.step()
+>>> w
+tensor([{result}], requires_grad=True)
+"""
+Kind = TypeVar("Kind", bound=type)
 State = dict[str, Any]
 Settings = dict[str, Any]
+
+
+def stepped(call: str, result: str) -> Callable[[Kind], Kind]:
+    """Let the docstring of an optimizer end with a step from 1, along the slope of the square.
+
+    call: how it is made. result: what 1 becomes.
+    """
+
+    def decorate(kind: Kind) -> Kind:
+        text = _EXAMPLE.format(call=call, result=result)
+        kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or '')}\n{text}"
+        return kind
+
+    return decorate
 
 
 class FirstOrder(Optimizer):

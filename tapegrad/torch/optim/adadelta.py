@@ -6,10 +6,18 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, counted, decayed
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    Settings,
+    State,
+    counted,
+    decayed,
+    stepped,
+)
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
+@stepped("Adadelta([w])", "0.9968")
 class Adadelta(FirstOrder):
     """Steps against the gradient, times the average size of past steps over that of gradients.
 
@@ -17,13 +25,6 @@ class Adadelta(FirstOrder):
     eps: Added to both.
     ValueError: For settings out of range.
     Notes: M. Zeiler, ADADELTA: an adaptive learning rate method (2012).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adadelta([w])
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9968], requires_grad=True)
     """
 
     _settings = "lr rho eps weight_decay maximize capturable foreach differentiable"

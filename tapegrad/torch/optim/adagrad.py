@@ -13,11 +13,13 @@ from tapegrad.torch.optim._first_order import (
     as_real,
     counted,
     decayed,
+    stepped,
     zero_count,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
+@stepped("Adagrad([w], lr=0.1)", "0.9000")
 class Adagrad(FirstOrder):
     """Steps against the gradient, divided by the root of the sum of all squares so far.
 
@@ -26,13 +28,6 @@ class Adagrad(FirstOrder):
     ValueError: For settings out of range.
     RuntimeError: For `fused` with `differentiable` or `foreach`.
     Notes: J. Duchi, E. Hazan, Y. Singer, Adaptive subgradient methods (2011).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     _settings = (

@@ -27,12 +27,14 @@ from tapegrad.torch.optim._first_order import (
     one,
     require_betas,
     require_rate,
+    stepped,
     zero_count,
     zeros,
 )
 from tapegrad.torch.optim.optimizer import Optimizer, ParamsT
 
 
+@stepped("Adam([w], lr=0.1)", "0.9000")
 class Adam(FirstOrder):
     """Steps against the average gradient, divided by the root of the average square.
 
@@ -42,13 +44,6 @@ class Adam(FirstOrder):
     ValueError: For settings out of range, and tensors as settings with `foreach`.
     RuntimeError: For `fused` with `differentiable` or `foreach`.
     Notes: D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adam([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     _settings = (
@@ -127,6 +122,7 @@ def _check_kinds(betas: tuple[Any, Any], foreach: bool) -> None:
                 raise ValueError(f"Tensor betas[{place}] must be 1-element")
 
 
+@stepped("AdamW([w], lr=0.1)", "0.8990")
 class AdamW(Adam):
     """Adam with decoupled weight decay, which scales the parameters, not their gradients.
 
@@ -137,13 +133,6 @@ class AdamW(Adam):
     ValueError: For settings out of range, and tensors as settings with `foreach`.
     RuntimeError: For `fused` with `differentiable` or `foreach`.
     Notes: I. Loshchilov, F. Hutter, Decoupled weight decay regularization (2019).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.AdamW([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8990], requires_grad=True)
     """
 
     def __init__(
@@ -182,6 +171,7 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
+@stepped("Adamax([w], lr=0.1)", "0.9000")
 class Adamax(FirstOrder):
     """Adam with the largest absolute value, which decays, in place of the root of the square.
 
@@ -190,13 +180,6 @@ class Adamax(FirstOrder):
     eps: Added to the absolute values of the gradient.
     ValueError: For settings out of range.
     Notes: D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015), section 7.1.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adamax([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     _settings = "lr betas eps weight_decay foreach maximize differentiable capturable"
@@ -228,6 +211,7 @@ class Adamax(FirstOrder):
         value -= mean / largest * (group["lr"] / (1 - beta1**count))
 
 
+@stepped("NAdam([w], lr=0.1)", "0.8944")
 class NAdam(FirstOrder):
     """Adam whose step looks ahead, as Nesterov's momentum does.
 
@@ -236,13 +220,6 @@ class NAdam(FirstOrder):
         2)`, comes to betas[0].
     ValueError: For settings out of range.
     Notes: T. Dozat, Incorporating Nesterov momentum into Adam (2016).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.NAdam([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8944], requires_grad=True)
     """
 
     _settings = (
@@ -289,19 +266,13 @@ class NAdam(FirstOrder):
         value -= mean / root * (rate * mu_next / (1 - product * mu_next))
 
 
+@stepped("RAdam([w], lr=0.1)", "0.8000")
 class RAdam(FirstOrder):
     """Adam, rectified: it divides by the root only when enough squares have been averaged.
 
     betas (tuple of float): The factors by which the average gradient and the average square decay.
     ValueError: For settings out of range.
     Notes: L. Liu and others, On the variance of the adaptive learning rate and beyond (2020).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.RAdam([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8000], requires_grad=True)
     """
 
     _settings = (

@@ -19,12 +19,14 @@ from tapegrad.torch.optim._first_order import (
     exactly,
     number_of,
     one,
+    stepped,
     zero_count,
     zeros,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
+@stepped("ASGD([w], lr=0.1)", "0.8000")
 class ASGD(FirstOrder):
     """Steps against the gradient at a falling rate; the state's `ax` is the average parameter.
 
@@ -33,13 +35,6 @@ class ASGD(FirstOrder):
     t0: The step from which on parameters are averaged.
     ValueError: For a learning rate or decay below 0.
     Notes: B. Polyak, A. Juditsky, Acceleration of stochastic approximation by averaging (1992).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.ASGD([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8000], requires_grad=True)
     """
 
     _settings = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"

@@ -13,11 +13,13 @@ from tapegrad.torch.optim._first_order import (
     counted,
     decayed,
     is_set,
+    stepped,
     zeros,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
+@stepped("RMSprop([w], lr=0.01)", "0.9000")
 class RMSprop(FirstOrder):
     """Steps against the gradient, divided by the root of the average of its square.
 
@@ -27,13 +29,6 @@ class RMSprop(FirstOrder):
     ValueError: For settings out of range.
     Notes: G. Hinton, Neural networks for machine learning, lecture 6e (2012); `centered` is of A.
         Graves (2013).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     _settings = (

@@ -13,10 +13,12 @@ from tapegrad.torch.optim._first_order import (
     as_real,
     counted,
     number_of,
+    stepped,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
+@stepped("Rprop([w], lr=0.1)", "0.9000")
 class Rprop(FirstOrder):
     """Steps of a size for each number, in the direction of its gradient's sign.
 
@@ -27,13 +29,6 @@ class Rprop(FirstOrder):
     ValueError: For settings out of range.
     Notes: M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning
         (1993).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Rprop([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     _settings = "lr etas step_sizes foreach maximize differentiable capturable"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, decayed, is_set
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, decayed, is_set, stepped
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
+@stepped("SGD([w], lr=0.1)", "0.8000")
 class SGD(FirstOrder):
     """Steps against the gradient, with optional momentum.
 
@@ -17,13 +18,6 @@ class SGD(FirstOrder):
     nesterov: Step by the gradient plus momentum times that sum.
     ValueError: For settings out of range, and for `nesterov` without momentum or with dampening.
     RuntimeError: For `fused` with `differentiable` or `foreach`.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.SGD([w], lr=0.1)
-    >>> (w**2).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8000], requires_grad=True)
     """
 
     _settings = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"

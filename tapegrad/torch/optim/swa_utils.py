@@ -313,7 +313,4 @@ __all__ = [
     "get_swa_multi_avg_fn",
     "update_bn",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -51,7 +51,4 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

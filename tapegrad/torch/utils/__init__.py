@@ -36,7 +36,4 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 __all__ = ["checkpoint", "data", "swap_tensors"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -533,7 +533,4 @@ __all__ = [
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

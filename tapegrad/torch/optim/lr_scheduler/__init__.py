@@ -40,7 +40,4 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -13,24 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.torch.optim.lr_scheduler._scheduler import LRScheduler, Rate
+from tapegrad.torch.optim.lr_scheduler._scheduler import LRScheduler, Rate, example
 from tapegrad.torch.optim.optimizer import Optimizer
 
 
+@example("step_size=2, gamma=0.5", [1.0, 1.0, 0.5, 0.5, 0.25])
 class StepLR(LRScheduler):
     """The rate is multiplied by `gamma` every `step_size` epochs.
 
     step_size: How many epochs have the same rate.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    >>> rates = []
-    >>> for _ in range(5):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
     def __init__(
@@ -49,20 +40,11 @@ class StepLR(LRScheduler):
         return [base * factor for base in self.base_lrs]
 
 
+@example("milestones=[1, 3], gamma=0.5", [1.0, 0.5, 0.5, 0.25])
 class MultiStepLR(LRScheduler):
     """The rate is multiplied by `gamma` at given epochs.
 
     milestones (iterable of int): The epochs; one that stands there twice counts twice.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.5, 0.25]
     """
 
     def __init__(
@@ -86,22 +68,13 @@ class MultiStepLR(LRScheduler):
         return [base * self.gamma**passed for base in self.base_lrs]
 
 
+@example("factor=0.5, total_iters=2", [0.5, 0.5, 1.0, 1.0])
 class ConstantLR(LRScheduler):
     """The rate times a factor, for the first epochs.
 
     factor (float, default 1.0 / 3): The factor, between 0 and 1.
     total_iters: For how many epochs.
     ValueError: For another factor.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [0.5, 0.5, 1.0, 1.0]
     """
 
     def __init__(
@@ -127,6 +100,7 @@ class ConstantLR(LRScheduler):
         return [base * factor for base in self.base_lrs]
 
 
+@example("start_factor=0.5, total_iters=2", [0.5, 0.75, 1.0, 1.0])
 class LinearLR(LRScheduler):
     """The rate times a factor that goes along a line, for the first epochs.
 
@@ -134,16 +108,6 @@ class LinearLR(LRScheduler):
     end_factor: The last factor, between 0 and 1.
     total_iters: In how many epochs it gets there.
     ValueError: For other factors.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [0.5, 0.75, 1.0, 1.0]
     """
 
     def __init__(
@@ -181,19 +145,9 @@ class LinearLR(LRScheduler):
         return [base * factor for base in self.base_lrs]
 
 
+@example("gamma=0.5", [1.0, 0.5, 0.25])
 class ExponentialLR(LRScheduler):
-    """The rate is multiplied by `gamma` at each epoch.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> rates = []
-    >>> for _ in range(3):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.25]
-    """
+    """The rate is multiplied by `gamma` at each epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -207,21 +161,12 @@ class ExponentialLR(LRScheduler):
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
+@example("total_iters=4", [1.0, 0.75, 0.5, 0.25, 0.0])
 class PolynomialLR(LRScheduler):
     """The rate times `(1 - epoch / total_iters)**power`, and zero from `total_iters` on.
 
     total_iters: After how many epochs the rate is zero.
     power: The power.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
-    >>> rates = []
-    >>> for _ in range(5):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
     def __init__(
@@ -243,21 +188,12 @@ class PolynomialLR(LRScheduler):
         return [base * left**self.power for base in self.base_lrs]
 
 
+@example("T_max=2", [1.0, 0.5, 0.0, 0.5], digits=3)
 class CosineAnnealingLR(LRScheduler):
     """The rate falls along a half period of a cosine, and rises again.
 
     T_max: In how many epochs it falls.
     Notes: I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += [round(rate, 3) for rate in scheduler.get_last_lr()]
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.0, 0.5]
     """
 
     def __init__(
@@ -287,6 +223,7 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
 
+@example("T_0=2", [1.0, 0.5, 1.0, 0.5], digits=3)
 class CosineAnnealingWarmRestarts(LRScheduler):
     """The rate falls along a half period of a cosine, then starts again.
 
@@ -295,16 +232,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ValueError: For other than whole numbers of at least 1 as `T_0` and `T_mult`, and no number as
         `eta_min`.
     Notes: I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += [round(rate, 3) for rate in scheduler.get_last_lr()]
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -423,20 +350,11 @@ class _ByFunctions(LRScheduler):
                 function.__dict__.update(known)
 
 
+@example("lambda epoch: 1 / (1 + epoch)", [1.0, 0.5, 0.333], digits=3)
 class LambdaLR(_ByFunctions):
     """The first rate times a function of the epoch.
 
     ValueError: For a list of another length.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
-    >>> rates = []
-    >>> for _ in range(3):
-    ...     rates += [round(rate, 3) for rate in scheduler.get_last_lr()]
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.333]
     """
 
     def get_lr(self) -> list[Rate]:
@@ -445,21 +363,12 @@ class LambdaLR(_ByFunctions):
         return [base * function(self.last_epoch) for function, base in pairs]
 
 
+@example("lambda epoch: 0.5", [1.0, 0.5, 0.25])
 class MultiplicativeLR(_ByFunctions):
     """The rate is multiplied by a function of the epoch at each epoch.
 
     ValueError: For a list of another length.
     TypeError: For what is no function.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
-    >>> rates = []
-    >>> for _ in range(3):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.25]
     """
 
     def _check_functions(self) -> None:

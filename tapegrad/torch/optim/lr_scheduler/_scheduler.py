@@ -6,8 +6,10 @@ Knows an optimizer's groups. Must not know any schedule.
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
@@ -17,12 +19,42 @@ from tapegrad.torch.optim.optimizer import Optimizer
 
 Rate = Any  # a number, or a tensor of one element
 _MORE = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+_EXAMPLE = """
+>>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+>>> scheduler = torch.optim.lr_scheduler.{name}(optimizer, {arguments})
+>>> rates = []
+>>> for _ in range({count}):
+...     rates += {rates}
+...     optimizer.step()
+...     scheduler.step()
+>>> rates
+{shown}
+"""
+Kind = TypeVar("Kind", bound=type)
 EPOCH_IS_DEPRECATED = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
     "possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if "
     "epoch is different from None, the closed form is used instead of the new chainable form, "
     "where available."
 )
+
+
+def example(arguments: str, shown: list[float], digits: int = 0) -> Callable[[Kind], Kind]:
+    """Let the docstring of a scheduler end with the rates of the first epochs, from the rate 1.
+
+    arguments: those behind the optimizer. digits: to how many the rates are rounded, if at all.
+    """
+
+    def decorate(kind: Kind) -> Kind:
+        rates = "scheduler.get_last_lr()"
+        rates = f"[round(rate, {digits}) for rate in {rates}]" if digits else rates
+        text = _EXAMPLE.format(
+            name=kind.__name__, arguments=arguments, count=len(shown), rates=rates, shown=shown
+        )
+        kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or '')}\n{text}"
+        return kind
+
+    return decorate
 
 
 class LRScheduler:

@@ -47,7 +47,4 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

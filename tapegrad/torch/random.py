@@ -93,7 +93,6 @@ def fork_rng(
     device_type (str, default 'cpu'): The kind of those devices.
     Yields (None): Nothing.
 
-    >>> import tapegrad.torch as torch
     >>> generator = torch.manual_seed(0)
     >>> with torch.random.fork_rng():
     ...     x = torch.rand(2)

@@ -21,7 +21,6 @@ Attributes
 
 Examples
 --------
->>> import tapegrad.torch as torch
 >>> x = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
 >>> torch.{example}._fields
 {names}
@@ -140,21 +139,10 @@ _lu_with_info = _named("_lu_with_info", "lu(x, get_infos=True)", **_LU, info=_IN
 def pair(word: str, values: Value, indices: Value) -> Any:
     """A named tuple of values and indices.
 
-    Parameters
-    ----------
-    word : str
-        The name of one that has these fields.
-    values, indices : Tensor
-        The fields.
+    word: The name of one that has these fields.
+    values, indices (Tensor): The fields.
+    -> tuple: `torch.return_types.<word>(values, indices)`.
 
-    Returns
-    -------
-    tuple
-        `torch.return_types.<word>(values, indices)`.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
     >>> torch.return_types.pair("max", torch.tensor(3.0), torch.tensor(1)).values
     tensor(3.)
     """

@@ -531,14 +531,9 @@ def _itself(base: Value) -> Value:
 class VmapInfo(NamedTuple):
     """Information for the static method `vmap` of a Function.
 
-    Attributes
-    ----------
-    batch_size : int
-        How many examples there are.
-    randomness : str
-        "error", "different" or "same", as `torch.vmap` was told.
+    Attribute batch_size (int): How many examples there are.
+    Attribute randomness (str): "error", "different" or "same", as `torch.vmap` was told.
 
-    >>> import tapegrad.torch as torch
     >>> torch.autograd.function.VmapInfo(3, "error").batch_size
     3
     """

@@ -71,7 +71,6 @@ def is_grad_enabled() -> bool:
 
     -> bool: Whether it is so.
 
-    >>> import tapegrad.torch as torch
     >>> torch.is_grad_enabled()
     True
     """
@@ -90,7 +89,6 @@ def is_inference_mode_enabled() -> bool:
 
     -> bool: Whether it is so.
 
-    >>> import tapegrad.torch as torch
     >>> torch.is_inference_mode_enabled()
     False
     """
@@ -204,7 +202,6 @@ class no_grad(Manager, metaclass=_Bare):
     --------
     inference_mode : Whose tensors can never be part of a graph.
 
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
     ...     (2 * x).requires_grad
@@ -227,7 +224,6 @@ class enable_grad(Manager, metaclass=_Bare):
     **kwargs : object
         Nothing.
 
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad(), torch.enable_grad():
     ...     (2 * x).requires_grad
@@ -240,12 +236,8 @@ class enable_grad(Manager, metaclass=_Bare):
 class set_grad_enabled(Manager):
     """Turn logging on or off: at once, and until the end of the block where it is a manager.
 
-    Parameters
-    ----------
-    mode : bool
-        Whether operations are logged.
+    mode: Whether operations are logged.
 
-    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.set_grad_enabled(False):
     ...     (2 * x).requires_grad
@@ -285,12 +277,9 @@ class set_grad_enabled(Manager):
 class inference_mode(Manager):
     """Like `no_grad`; the tensors that are made within can never be part of a graph.
 
-    Parameters
-    ----------
-    mode : bool, default True
-        False for the opposite: operations are logged. As `@torch.inference_mode` the function.
+    mode (bool): False for the opposite: operations are logged. As `@torch.inference_mode` the
+        function.
 
-    >>> import tapegrad.torch as torch
     >>> with torch.inference_mode():
     ...     x = torch.ones(2)
     >>> x.is_inference()

@@ -41,7 +41,6 @@ class Node:
     A call of the node with the gradients of its results returns those of its arguments, which are
     differentiable themselves. Its class is named after the operation, as `MulBackward0`.
 
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> node = (x**2).grad_fn
     >>> node.name(), node(torch.tensor(1.0))
@@ -353,7 +352,6 @@ class GradientEdge(NamedTuple):
     ownership_token : object, optional
         The tensor, which keeps the node alive.
 
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.graph.get_gradient_edge(x.exp()).output_nr
     0

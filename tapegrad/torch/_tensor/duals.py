@@ -29,12 +29,8 @@ from tapegrad.torch._tensor.tensor import (
 class UnpackedDualTensor(NamedTuple):
     """Result of `unpack_dual`.
 
-    Attributes
-    ----------
-    primal : Tensor
-        The value.
-    tangent : Tensor or None
-        The tangent; None for a tensor without one.
+    Attribute primal (Tensor): The value.
+    Attribute tangent (Tensor or None): The tangent; None for a tensor without one.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
@@ -53,10 +49,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     level: The number of the level, 0: there is one.
     -> UnpackedDualTensor: `(primal, tangent)`, the tangent None for a tensor without one. That of
         what `make_dual` returned is the tensor that was given there.
-
-    See Also
-    --------
-    make_dual : A tensor with a tangent.
+    See also make_dual: A tensor with a tangent.
 
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad

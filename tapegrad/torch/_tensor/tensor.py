@@ -72,7 +72,6 @@ class Tensor:
         floats: an older form of `torch.empty` and `torch.tensor`.
     **kwargs (object): `device`, the CPU.
 
-    >>> import tapegrad.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x**2).sum().backward()
     >>> x.grad
@@ -290,7 +289,6 @@ class Tensor:
         RuntimeError: If it is to become False for a tensor that was computed, or True for one of
             integers.
 
-        >>> import tapegrad.torch as torch
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
         """
@@ -424,7 +422,6 @@ class Tensor:
 
         -> Tensor: It does not require grad, and writes to one of the two change the other.
 
-        >>> import tapegrad.torch as torch
         >>> x = torch.ones(2, requires_grad=True)
         >>> (x * 2).detach()
         tensor([2., 2.])
@@ -533,7 +530,6 @@ class Tensor:
         -> Handle: Its method `remove` takes the hook away.
         RuntimeError: If this tensor does not require grad.
 
-        >>> import tapegrad.torch as torch
         >>> x = torch.tensor(3.0, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: 10 * grad)
         >>> x.square().backward()

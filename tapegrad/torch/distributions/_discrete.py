@@ -24,6 +24,7 @@ from tapegrad.torch.distributions.distribution import (
     ExponentialFamily,
     broadcast,
     constrained,
+    of_part,
 )
 from tapegrad.torch.nn.loss.probabilities import binary_cross_entropy_with_logits
 
@@ -111,15 +112,15 @@ class Bernoulli(_ByProbability, ExponentialFamily):
         _mean_carrier_measure=lambda p: 0,
     )
 
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        super().__init__(self._take(probs, logits).shape, validate_args=validate_args)
-
     @property
     def mode(self) -> Tensor:
         mode = (self.probs >= 0.5).to(self.probs.dtype)
         return _where(self.probs.eq(0.5), math.nan, mode)
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        super().__init__(self._take(probs, logits).shape, validate_args=validate_args)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(sample_shape, lambda g, p: g.random(p.shape) < p, self.probs)
@@ -381,15 +382,8 @@ class _OfClasses(Distribution):
         self._categorical = Categorical(probs, logits, validate_args)
         return self._categorical
 
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities of the classes."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
+    probs: Tensor = of_part("_categorical.probs", "The probabilities of the classes.")
+    logits: Tensor = of_part("_categorical.logits", "The logarithms of the probabilities.")
 
     @property
     def param_shape(self) -> Size:

@@ -59,10 +59,6 @@ def _against_normal(p: Any, q: Any) -> Any:
     return 0.5 * (2 * math.pi * square).log() + 0.5 * spread / square
 
 
-def _against_exponential(p: Any, q: Any) -> Any:
-    return q.rate * p.mean - q.rate.log()
-
-
 def _against_gamma(p: Any, q: Any) -> Any:
     a = q.concentration
     return a.lgamma() - a * q.rate.log() - (a - 1) * LOG[type(p)](p) + q.rate * p.mean
@@ -73,22 +69,10 @@ def _against_gumbel(p: Any, q: Any) -> Any:
     return q.scale.log() + (p.mean - q.loc) / q.scale + power
 
 
-def _against_continuous(p: Any, q: Any) -> Any:
-    return -p.mean * q.logits - (-q.probs).log1p() - q._log_norm()
-
-
-def _against_uniform(p: Any, q: Any) -> Any:
-    return (q.high - q.low).log()
-
-
 def _against_beta(p: Any, q: Any) -> Any:
     a, b = q.concentration1, q.concentration0
     rest = _of_uniform(lambda x: -_xlogx(1 - x))(p) - 1  # the mean of log(1 - x)
     return a.lgamma() + b.lgamma() - (a + b).lgamma() - (a - 1) * LOG[Uniform](p) - (b - 1) * rest
-
-
-def _against_pareto(p: Any, q: Any) -> Any:
-    return (q.alpha + 1) * LOG[type(p)](p) - (q.alpha * q.scale**q.alpha).log()
 
 
 Cross = Callable[[Any, Any], Any]
@@ -98,13 +82,25 @@ CROSS: list[tuple[type, Cross, tuple[type, ...]]] = [
         _against_normal,
         (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform),
     ),
-    (Exponential, _against_exponential, (Beta, ContinuousBernoulli, Gamma, Pareto, Uniform)),
+    (
+        Exponential,
+        lambda p, q: q.rate * p.mean - q.rate.log(),
+        (Beta, ContinuousBernoulli, Gamma, Pareto, Uniform),
+    ),
     (Gamma, _against_gamma, (Beta, Exponential, Pareto, Uniform)),
     (Gumbel, _against_gumbel, (Exponential, Gamma, Normal, Uniform)),
-    (ContinuousBernoulli, _against_continuous, (Beta, Uniform)),
-    (Uniform, _against_uniform, (Beta, ContinuousBernoulli)),
+    (
+        ContinuousBernoulli,
+        lambda p, q: -p.mean * q.logits - (-q.probs).log1p() - q._log_norm(),
+        (Beta, Uniform),
+    ),
+    (Uniform, lambda p, q: (q.high - q.low).log(), (Beta, ContinuousBernoulli)),
     (Beta, _against_beta, (Uniform,)),
-    (Pareto, _against_pareto, (Uniform,)),
+    (
+        Pareto,
+        lambda p, q: (q.alpha + 1) * LOG[type(p)](p) - (q.alpha * q.scale**q.alpha).log(),
+        (Uniform,),
+    ),
 ]
 
 # Where draws of p lie outside of what q may be, or a mean is infinite.

@@ -26,6 +26,7 @@ from tapegrad.torch.distributions.distribution import (
     Distribution,
     broadcast,
     constrained,
+    of_part,
 )
 
 Shape = Sequence[int]
@@ -192,15 +193,8 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-_ones_like(base.rate)), validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        """The shape parameter."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The rate of the gamma numbers."""
-        return self.base_dist.rate
+    concentration: Tensor = of_part("base_dist.concentration", "The shape parameter.")
+    rate: Tensor = of_part("base_dist.rate", "The rate of the gamma numbers.")
 
     @property
     def variance(self) -> Tensor:

@@ -28,7 +28,7 @@ from tapegrad.torch.distributions._number_transforms import (
 )
 from tapegrad.torch.distributions._vector_transforms import StickBreakingTransform
 from tapegrad.torch.distributions._wrapped import TransformedDistribution
-from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained
+from tapegrad.torch.distributions.distribution import Distribution, broadcast, constrained, of_part
 
 Shape = Sequence[int]
 
@@ -84,20 +84,9 @@ class _Relaxed(TransformedDistribution):
 
     has_rsample = True
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The logits of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs
+    temperature: Tensor = of_part("base_dist.temperature", "The temperature.")
+    logits: Tensor = of_part("base_dist.logits", "The logits of the probabilities.")
+    probs: Tensor = of_part("base_dist.probs", "The probabilities.")
 
 
 class RelaxedBernoulli(_Relaxed):
@@ -241,12 +230,7 @@ class LogisticNormal(TransformedDistribution):
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The means of the normal numbers."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviations of the normal numbers."""
-        return self.base_dist.base_dist.scale
+    loc: Tensor = of_part("base_dist.base_dist.loc", "The means of the normal numbers.")
+    scale: Tensor = of_part(
+        "base_dist.base_dist.scale", "The standard deviations of the normal numbers."
+    )

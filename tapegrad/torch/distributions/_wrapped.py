@@ -16,7 +16,7 @@ from tapegrad.torch.distributions._formulas import formulas
 from tapegrad.torch.distributions._location import Normal
 from tapegrad.torch.distributions._number_transforms import ExpTransform
 from tapegrad.torch.distributions._transform import ComposeTransform, Transform, sum_last
-from tapegrad.torch.distributions.distribution import Distribution, constrained
+from tapegrad.torch.distributions.distribution import Distribution, constrained, of_part
 
 Shape = Sequence[int]
 Base = TypeVar("Base", bound=Distribution)
@@ -223,15 +223,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the normal numbers."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the normal numbers."""
-        return self.base_dist.scale
+    loc: Tensor = of_part("base_dist.loc", "The mean of the normal numbers.")
+    scale: Tensor = of_part("base_dist.scale", "The standard deviation of the normal numbers.")
 
     @property
     def variance(self) -> Tensor:

@@ -6,6 +6,7 @@ one distribution.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -36,6 +37,17 @@ def broadcast(*values: Any) -> list[Tensor]:
 def constrained(**parameters: constraints.Constraint) -> dict[str, constraints.Constraint]:
     """The constraints of a class of distributions, by the names of its parameters."""
     return parameters
+
+
+def of_part(path: str, docstring: str) -> Any:
+    """A property that is an attribute of a part, as of the base distribution."""
+    read = operator.attrgetter(path)
+
+    def parameter(self: Distribution) -> Tensor:
+        return read(self)
+
+    parameter.__annotations__.pop("self")
+    return property(parameter, doc=docstring)
 
 
 def _of_value(formula: Formula) -> Any:
@@ -325,11 +337,6 @@ class Distribution(OfFormulas):
         return f"{type(self).__name__}({shown})"
 
 
-def parameters_of(distribution: Distribution) -> dict[str, Any]:
-    """The parameters of a distribution by name."""
-    return dict(distribution._parts())
-
-
 class ExponentialFamily(Distribution):
     """The base of distributions that give their natural parameters and `_log_normalizer` of them.
 
@@ -384,4 +391,4 @@ class ExponentialFamily(Distribution):
         return result
 
 
-__all__ = ["Distribution", "ExponentialFamily", "broadcast", "constrained", "parameters_of"]
+__all__ = ["Distribution", "ExponentialFamily", "broadcast", "constrained"]

@@ -108,11 +108,6 @@ def _normal(p: Any, q: Any) -> Any:
     return 0.5 * (ratio + distance - 1 - ratio.log())
 
 
-@register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: Any, q: Any) -> Any:
-    return _normal(p._base, q._base)
-
-
 @register_kl(Laplace, Laplace)
 def _laplace(p: Any, q: Any) -> Any:
     ratio = p.scale / q.scale
@@ -126,11 +121,6 @@ def _cauchy(p: Any, q: Any) -> Any:
     # distributions, 2019
     sums = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
     return sums.log() - (4 * p.scale * q.scale).log()
-
-
-@register_kl(HalfCauchy, HalfCauchy)
-def _half_cauchy(p: Any, q: Any) -> Any:
-    return _cauchy(p._base, q._base)
 
 
 @register_kl(Gumbel, Gumbel)
@@ -174,11 +164,6 @@ def _dirichlet(p: Any, q: Any) -> Any:
     return shapes + ((a - b) * (a.digamma() - total.digamma().unsqueeze(-1))).sum(-1)
 
 
-@register_kl(Beta, Beta)
-def _beta(p: Any, q: Any) -> Any:
-    return _dirichlet(p._dirichlet, q._dirichlet)
-
-
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Any, q: Any) -> Any:
     yes = _zero_log(p.probs, p.probs / q.probs)
@@ -192,12 +177,9 @@ def _binomial(p: Any, q: Any) -> Any:
         raise NotImplementedError(
             "KL between Binomials where q.total_count > p.total_count is not implemented"
         )
-    found = p.total_count * (p.probs * (p.logits - q.logits) + _gap(p.probs, q.probs))
+    never = (-p.probs).log1p() - (-q.probs).log1p()
+    found = p.total_count * (p.probs * (p.logits - q.logits) + never)
     return _where(p.total_count > q.total_count, math.inf, found)
-
-
-def _gap(p: Any, q: Any) -> Any:
-    return (-p).log1p() - (-q).log1p()
 
 
 @register_kl(Categorical, Categorical)
@@ -205,21 +187,6 @@ def _categorical(p: Any, q: Any) -> Any:
     terms = p.probs * (p.logits - q.logits)
     terms = _where(q.probs == 0, math.inf, terms)
     return _where(p.probs == 0, 0.0, terms).sum(-1)
-
-
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: Any, q: Any) -> Any:
-    return _categorical(p._categorical, q._categorical)
-
-
-@register_kl(Geometric, Geometric)
-def _geometric(p: Any, q: Any) -> Any:
-    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
-
-
-@register_kl(Poisson, Poisson)
-def _poisson(p: Any, q: Any) -> Any:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
@@ -263,5 +230,17 @@ def _exponential_family(p: Any, q: Any) -> Any:
         found = found - p._summed((theirs - mine) * mean)
     return found
 
+
+# Of one class, in a line; the parts of some are of other classes.
+_OF_ONE: dict[type[Distribution], Formula] = {
+    HalfNormal: lambda p, q: _normal(p._base, q._base),
+    HalfCauchy: lambda p, q: _cauchy(p._base, q._base),
+    Beta: lambda p, q: _dirichlet(p._dirichlet, q._dirichlet),
+    OneHotCategorical: lambda p, q: _categorical(p._categorical, q._categorical),
+    Geometric: lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits,
+    Poisson: lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
+}
+for _kind, _formula in _OF_ONE.items():
+    register_kl(_kind, _kind)(_formula)
 
 __all__ = ["kl_divergence", "register_kl"]

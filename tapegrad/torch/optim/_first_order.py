@@ -140,38 +140,26 @@ class FirstOrder(Optimizer):
     def _move_in_place(
         self, param: Tensor, gradient: Tensor, state: State, settings: Settings
     ) -> None:
-        """A step on the arrays themselves, which counts as one write."""
-        known = {
-            name: as_real(held._value) if isinstance(held, Tensor) else held
-            for name, held in state.items()
-        }
-        if param._value.dtype.kind == "V":
-            self._move_rounded(param, gradient, state, settings)
-            return
-        value, step = param._value, as_real(gradient._value)
-        self._move(as_real(value), -step if settings.get("maximize") else step, known, settings)
-        for name, held in known.items():
-            if state.get(name) is None:
-                state[name] = of_value(_as_kind(held, value))
-        count_write(param)
+        """A step on the arrays themselves, which counts as one write.
 
-    def _move_rounded(
-        self, param: Tensor, gradient: Tensor, state: State, settings: Settings
-    ) -> None:
-        """A step on bfloat16: computed in float32, then rounded, the state as well."""
+        On bfloat16 it is computed in float32, then rounded, the state as well.
+        """
+        rounded = param._value.dtype.kind == "V"
+        plain = _single if rounded else as_real
         known = {
-            name: _single(held._value) if isinstance(held, Tensor) else held
+            name: plain(held._value) if isinstance(held, Tensor) else held
             for name, held in state.items()
         }
-        value, step = _single(param._value), _single(gradient._value)
-        self._move(value, -step if settings["maximize"] else step, known, settings)
+        value, step = plain(param._value), plain(gradient._value)
+        self._move(value, -step if settings.get("maximize") else step, known, settings)
         for name, held in known.items():
             before = state.get(name)
             if before is None:
-                state[name] = of_value(held.astype(param._value.dtype))
-            elif isinstance(before, Tensor):
+                state[name] = of_value(_as_kind(held, param._value))
+            elif rounded and isinstance(before, Tensor):
                 before._value[...] = held
-        param._value[...] = value
+        if rounded:
+            param._value[...] = value
         count_write(param)
 
     def _move_on_graph(
@@ -218,7 +206,9 @@ def _writable(array: Value, traced: Value | None) -> Value:
 
 
 def _as_kind(array: Value, other: Value) -> Value:
-    """Real pairs as the complex numbers that they were made from."""
+    """Real pairs as the complex numbers that they were made from; float32 as bfloat16."""
+    if other.dtype.kind == "V":
+        return array.astype(other.dtype)
     return array.view(other.dtype) if other.dtype.kind == "c" else array
 
 
@@ -294,6 +284,12 @@ def require_not_negative(value: float | Tensor, what: str, *, takes_nan: bool = 
     number = number_of(value)
     if number < 0.0 if takes_nan else not number >= 0.0:
         raise ValueError(f"Invalid {what}: {value}")
+
+
+def require(holds: Any, what: str, value: Any) -> None:
+    """Raise ValueError for a setting of which something does not hold."""
+    if not holds:
+        raise ValueError(f"{what} but is: {value}")
 
 
 def require_rate(lr: float | Tensor, *, takes_nan: bool = False) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._tensor.tensor import Tensor, of_value
-from tapegrad.torch.optim._first_order import FirstOrder, Settings, State
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, require
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
@@ -54,12 +54,12 @@ class Adafactor(FirstOrder):
     ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        _require(lr >= 0, "Learning rate should be >= 0", lr)
-        _require(beta2_decay <= 0, "beta2_decay should be <= 0", beta2_decay)
-        _require(eps[0] is None or eps[0] >= 0, "epsilon1 should be >= 0", eps[0])
-        _require(eps[1] >= 0, "epsilon2 should be >= 0", eps[1])
-        _require(d >= 1, "Clipping threshold d should be >= 1", d)
-        _require(weight_decay >= 0, "weight_decay should be >= 0", weight_decay)
+        require(lr >= 0, "Learning rate should be >= 0", lr)
+        require(beta2_decay <= 0, "beta2_decay should be <= 0", beta2_decay)
+        require(eps[0] is None or eps[0] >= 0, "epsilon1 should be >= 0", eps[0])
+        require(eps[1] >= 0, "epsilon2 should be >= 0", eps[1])
+        require(d >= 1, "Clipping threshold d should be >= 1", d)
+        require(weight_decay >= 0, "weight_decay should be >= 0", weight_decay)
         super().__init__(params, locals())
 
     def _begin(self, param: Tensor, group: Settings) -> State:
@@ -100,11 +100,6 @@ class Adafactor(FirstOrder):
 
 def _root_mean_square(array: Value) -> float:
     return float(np.sqrt(np.sum(np.square(array)))) / float(array.size**0.5)
-
-
-def _require(holds: Any, words: str, value: Any) -> None:
-    if not holds:
-        raise ValueError(f"{words} but is: {value}")
 
 
 __all__ = ["Adafactor"]

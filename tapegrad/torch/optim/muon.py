@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, zeros
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, require, zeros
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
@@ -57,9 +57,9 @@ class Muon(FirstOrder):
     ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        _require_not_negative(lr, "Learning rate")
-        _require_not_negative(momentum, "momentum")
-        _require_not_negative(weight_decay, "weight decay")
+        require(lr >= 0, "Learning rate should be >= 0", lr)
+        require(momentum >= 0, "momentum should be >= 0", momentum)
+        require(weight_decay >= 0, "weight decay should be >= 0", weight_decay)
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
         super().__init__(params, locals())
@@ -122,11 +122,6 @@ def _factor(shape: tuple[int, ...], how: str | None) -> float:
     if how == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))
-
-
-def _require_not_negative(value: Any, what: str) -> None:
-    if not value >= 0:
-        raise ValueError(f"{what} should be >= 0 but is: {value}")
 
 
 __all__ = ["Muon"]

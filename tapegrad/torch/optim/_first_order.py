@@ -78,6 +78,7 @@ class FirstOrder(Optimizer):
     _not_negative: ClassVar[tuple[str, ...]] = ()  # settings that must not be below zero
     _takes_nan: ClassVar[bool] = False  # whether a setting may be NaN
     _averages: ClassVar[tuple[str, ...]] = ()  # parts of the state that begin with zeros
+    _decays: ClassVar[bool] = True  # whether the weight decay is that of `decayed`
 
     def __init__(self, params: ParamsT, arguments: dict[str, Any]) -> None:
         settings = {name: arguments[name] for name in self._settings.split()}
@@ -103,7 +104,10 @@ class FirstOrder(Optimizer):
         return {"step": zero_count(group), **zeros(param, *self._averages)}
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
-        """Change an array in place, and the arrays in `known`, by a gradient."""
+        """Change an array in place, and the arrays in `known`, by a gradient.
+
+        The step is counted, and the weight decay added to the gradient, if `_decays`.
+        """
         raise NotImplementedError
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -151,13 +155,16 @@ class FirstOrder(Optimizer):
             for name, held in state.items()
         }
         value, step = plain(param._value), plain(gradient._value)
-        self._move(value, -step if settings.get("maximize") else step, known, settings)
+        step = -step if settings.get("maximize") else step
+        if "step" in known:
+            known["step"] += 1
+        step = decayed(value, step, settings) if self._decays else step
+        self._move(value, step, known, settings)
         for name, held in known.items():
-            before = state.get(name)
-            if before is None:
+            if state.get(name) is None:
                 state[name] = of_value(_as_kind(held, param._value))
-            elif rounded and isinstance(before, Tensor):
-                before._value[...] = held
+            elif rounded and isinstance(held, np.ndarray):
+                state[name]._value[...] = held
         if rounded:
             param._value[...] = value
         count_write(param)
@@ -182,6 +189,9 @@ class FirstOrder(Optimizer):
         value = _writable(array_of(param), traced)
         known = {name: _writable(part, traced) for name, part in held.items()}
         known.update({name: held[name].copy() for name in _COUNTS if name in held})
+        if "step" in known:
+            known["step"] += 1
+        step = decayed(value, step, settings) if self._decays else step
         self._move(value, step, known, settings)
         overwrite(param, of_array(value))
         state.update({name: of_array(part) for name, part in known.items()})
@@ -244,12 +254,6 @@ def zeros(param: Tensor, *names: str) -> State:
     return {name: of_value(np.zeros_like(param._value)) for name in names}
 
 
-def counted(known: State) -> float:
-    """Count a step, and return its number."""
-    known["step"] += 1
-    return float(known["step"])
-
-
 def exactly(held: Value) -> Any:
     """A number of a state in double precision; unchanged where it is traced."""
     return held if in_trace(held) else float(held)
@@ -260,8 +264,8 @@ def decayed(value: Value, gradient: Value, group: Settings) -> Value:
 
     Where that is decoupled it scales the parameter instead, in place.
     """
-    decay = group["weight_decay"]
-    if not is_set(decay):
+    decay = group.get("weight_decay", 0)
+    if isinstance(decay, (int, float)) and decay == 0:  # `is_set`, written out
         return gradient
     if group.get("decoupled_weight_decay"):
         value *= 1 - group["lr"] * decay

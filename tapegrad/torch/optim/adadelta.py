@@ -10,8 +10,6 @@ from tapegrad.torch.optim._first_order import (
     FirstOrder,
     Settings,
     State,
-    counted,
-    decayed,
     stepped,
 )
 from tapegrad.torch.optim.optimizer import ParamsT
@@ -50,8 +48,6 @@ class Adadelta(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        counted(known)
-        gradient = decayed(value, gradient, group)
         square, moved = known["square_avg"], known["acc_delta"]
         rho, eps = group["rho"], group["eps"]
         square *= rho

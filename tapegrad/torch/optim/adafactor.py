@@ -38,6 +38,7 @@ class Adafactor(FirstOrder):
     """
 
     _settings = "lr beta2_decay eps d weight_decay foreach maximize"
+    _decays = False
     later_settings: ClassVar[dict[str, Any]] = {"foreach": None}
 
     def __init__(
@@ -77,7 +78,6 @@ class Adafactor(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        known["step"] += 1
         count, rate = float(known["step"]), group["lr"]
         least, scale = group["eps"]
         least = float(np.finfo(value.dtype).eps) if least is None else least

@@ -11,8 +11,6 @@ from tapegrad.torch.optim._first_order import (
     Settings,
     State,
     as_real,
-    counted,
-    decayed,
     stepped,
     zero_count,
 )
@@ -66,8 +64,7 @@ class Adagrad(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its sum in place."""
-        rate = group["lr"] / (1 + (counted(known) - 1) * group["lr_decay"])
-        gradient = decayed(value, gradient, group)
+        rate = group["lr"] / (1 + (float(known["step"]) - 1) * group["lr_decay"])
         total = known["sum"]
         total += np.square(gradient)
         value -= rate * (gradient / (np.sqrt(total) + group["eps"]))

@@ -20,8 +20,6 @@ from tapegrad.torch.optim._first_order import (
     FirstOrder,
     Settings,
     State,
-    counted,
-    decayed,
     exactly,
     number_of,
     one,
@@ -83,8 +81,7 @@ class Adam(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
-        gradient = decayed(value, gradient, group)
+        count, rate, (beta1, beta2) = float(known["step"]), group["lr"], group["betas"]
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         if group["amsgrad"]:
@@ -190,8 +187,7 @@ class Adamax(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array, its average and its largest gradient in place."""
-        count, (beta1, beta2) = counted(known), group["betas"]
-        gradient = decayed(value, gradient, group)
+        count, (beta1, beta2) = float(known["step"]), group["betas"]
         mean, largest = known["exp_avg"], known["exp_inf"]
         mean += (1 - beta1) * (gradient - mean)
         largest[...] = np.maximum(beta2 * largest, np.abs(gradient) + group["eps"])
@@ -239,8 +235,7 @@ class NAdam(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
-        gradient = decayed(value, gradient, group)
+        count, rate, (beta1, beta2) = float(known["step"]), group["lr"], group["betas"]
         decay = group["momentum_decay"]
         mu = beta1 * (1 - 0.5 * 0.96 ** (count * decay))
         mu_next = beta1 * (1 - 0.5 * 0.96 ** ((count + 1) * decay))
@@ -287,8 +282,7 @@ class RAdam(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
-        gradient = decayed(value, gradient, group)
+        count, rate, (beta1, beta2) = float(known["step"]), group["lr"], group["betas"]
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         rest = 1 - beta2**count

@@ -14,8 +14,6 @@ from tapegrad.torch.optim._first_order import (
     FirstOrder,
     Settings,
     State,
-    counted,
-    decayed,
     exactly,
     number_of,
     one,
@@ -62,8 +60,7 @@ class ASGD(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its average in place."""
-        count, rate, lambd = counted(known), group["lr"], group["lambd"]
-        gradient = decayed(value, gradient, group)
+        count, rate, lambd = float(known["step"]), group["lr"], group["lambd"]
         eta, mu, mean = exactly(known["eta"]), float(known["mu"]), known["ax"]
         value *= 1 - lambd * eta
         value -= eta * gradient

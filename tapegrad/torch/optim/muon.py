@@ -41,6 +41,7 @@ class Muon(FirstOrder):
     """
 
     _settings = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+    _decays = False
     later_settings: ClassVar[dict[str, Any]] = {}
 
     def __init__(

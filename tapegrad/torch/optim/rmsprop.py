@@ -10,8 +10,6 @@ from tapegrad.torch.optim._first_order import (
     FirstOrder,
     Settings,
     State,
-    counted,
-    decayed,
     is_set,
     stepped,
     zeros,
@@ -64,8 +62,6 @@ class RMSprop(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        counted(known)
-        gradient = decayed(value, gradient, group)
         square, alpha = known["square_avg"], group["alpha"]
         square *= alpha
         square += (1 - alpha) * np.square(gradient)

@@ -11,7 +11,6 @@ from tapegrad.torch.optim._first_order import (
     Settings,
     State,
     as_real,
-    counted,
     number_of,
     stepped,
 )
@@ -58,7 +57,6 @@ class Rprop(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array, its sizes and its earlier gradient in place."""
-        counted(known)
         less, more = group["etas"]
         earlier, size = known["prev"], known["step_size"]
         agreed = gradient * earlier

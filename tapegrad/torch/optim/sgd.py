@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapegrad._core.types import Value
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, decayed, is_set, stepped
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, is_set, stepped
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
@@ -48,7 +48,7 @@ class SGD(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its buffer of momentum in place."""
-        step = decayed(value, gradient, group)
+        step = gradient
         momentum = group["momentum"]
         if is_set(momentum):
             buffer = known.get("momentum_buffer")

@@ -63,6 +63,11 @@ def read(table: str) -> dict[str, Section]:
                 sections[space] = known
         elif line:
             answer, names, summary, example = [*map(str.strip, line.split(" | ")), "", ""][:4]
+            if package and ":" in names:
+                for file, name in (pair.split(":") for pair in names.split()):
+                    known = sections.setdefault(package + file, Section(known.about, {}, False))
+                    known.rows[name] = Row(answer, None, summary, example)
+                continue
             if package:
                 file, _, answer = answer.partition(" ")
                 known = sections.setdefault(package + file, Section(known.about, {}, False))

@@ -10,8 +10,9 @@ them returns; `raise ...`; `refused [why]`, a NotImplementedError when it is cal
 a capital letter when it is made, which may have its base in parentheses; or `from module`, where
 the name is defined: one that begins with a dot is in tapegrad.torch, and another name there
 follows `as`. A heading that ends in `*` is of several modules: a line there begins with the name
-of one. Expressions may use `NAMES_IN_ANSWERS`, and `name`; `absent` marks names that a tensor's
-methods have and no functions. Must not know how names are made of it.
+of one, or has pairs of one and a name, `chi2:Chi2`. Expressions may use `NAMES_IN_ANSWERS`, and
+`name`; `absent` marks names that a tensor's methods have and no functions.
+Must not know how names are made of it.
 """
 
 from __future__ import annotations
@@ -883,55 +884,24 @@ refused multiply the weights of the layer by those of the batch norm | fuse_conv
 from .autograd.profiler | profile
 from .autograd.profiler_util | EventList FunctionEvent
 [optim.*] names that PyTorch has in this file.
-adamax from .optim | Adamax
-adamw from .optim | AdamW
-nadam from .optim | NAdam
-radam from .optim | RAdam
-sparse_adam from .optim | SparseAdam
+from .optim | adamax:Adamax adamw:AdamW nadam:NAdam radam:RAdam sparse_adam:SparseAdam
 [distributions.*] names that PyTorch has in this file.
-bernoulli from .distributions | Bernoulli
-beta from .distributions | Beta
-binomial from .distributions | Binomial
-categorical from .distributions | Categorical
-cauchy from .distributions | Cauchy
-chi2 from .distributions | Chi2
-continuous_bernoulli from .distributions | ContinuousBernoulli
-dirichlet from .distributions | Dirichlet
-exp_family from .distributions | ExponentialFamily
-exponential from .distributions | Exponential
-fishersnedecor from .distributions | FisherSnedecor
-gamma from .distributions | Gamma
-generalized_pareto from .distributions | GeneralizedPareto
-geometric from .distributions | Geometric
-gumbel from .distributions | Gumbel
-half_cauchy from .distributions | HalfCauchy
-half_normal from .distributions | HalfNormal
-independent from .distributions | Independent
-inverse_gamma from .distributions | InverseGamma
-kumaraswamy from .distributions | Kumaraswamy
-laplace from .distributions | Laplace
-lkj_cholesky from .distributions | LKJCholesky
-log_normal from .distributions | LogNormal
-logistic_normal from .distributions | LogisticNormal
-lowrank_multivariate_normal from .distributions | LowRankMultivariateNormal
-mixture_same_family from .distributions | MixtureSameFamily
-multinomial from .distributions | Multinomial
-multivariate_normal from .distributions | MultivariateNormal
-negative_binomial from .distributions | NegativeBinomial
-normal from .distributions | Normal
-one_hot_categorical from .distributions | OneHotCategorical OneHotCategoricalStraightThrough
-pareto from .distributions | Pareto
-poisson from .distributions | Poisson
-relaxed_bernoulli from .distributions._relaxed | LogitRelaxedBernoulli
-relaxed_bernoulli from .distributions | RelaxedBernoulli
-relaxed_categorical from .distributions._relaxed | ExpRelaxedCategorical
-relaxed_categorical from .distributions | RelaxedOneHotCategorical
-studentT from .distributions | StudentT
-transformed_distribution from .distributions | TransformedDistribution
-uniform from .distributions | Uniform
-von_mises from .distributions | VonMises
-weibull from .distributions | Weibull
-wishart from .distributions | Wishart
+from .distributions | bernoulli:Bernoulli beta:Beta binomial:Binomial categorical:Categorical
+    cauchy:Cauchy chi2:Chi2 continuous_bernoulli:ContinuousBernoulli dirichlet:Dirichlet
+    exp_family:ExponentialFamily exponential:Exponential fishersnedecor:FisherSnedecor
+    gamma:Gamma generalized_pareto:GeneralizedPareto geometric:Geometric gumbel:Gumbel
+    half_cauchy:HalfCauchy half_normal:HalfNormal independent:Independent
+    inverse_gamma:InverseGamma kumaraswamy:Kumaraswamy laplace:Laplace lkj_cholesky:LKJCholesky
+    log_normal:LogNormal logistic_normal:LogisticNormal
+    lowrank_multivariate_normal:LowRankMultivariateNormal mixture_same_family:MixtureSameFamily
+    multinomial:Multinomial multivariate_normal:MultivariateNormal
+    negative_binomial:NegativeBinomial normal:Normal one_hot_categorical:OneHotCategorical
+    one_hot_categorical:OneHotCategoricalStraightThrough pareto:Pareto poisson:Poisson
+    relaxed_bernoulli:RelaxedBernoulli relaxed_categorical:RelaxedOneHotCategorical
+    studentT:StudentT transformed_distribution:TransformedDistribution uniform:Uniform
+    von_mises:VonMises weibull:Weibull wishart:Wishart
+from .distributions._relaxed | relaxed_bernoulli:LogitRelaxedBernoulli
+    relaxed_categorical:ExpRelaxedCategorical
 [nn.modules.*] names that PyTorch has in this file.
 activation from .nn | CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU
     LogSigmoid LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax

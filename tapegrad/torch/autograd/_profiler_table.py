@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-MEMORY_EVENT_NAME = "[memory]"
 GAP = "  "
 
 

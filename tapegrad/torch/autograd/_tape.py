@@ -176,7 +176,7 @@ class _History:
         """A node's entry with places for nodes."""
         rule, out, x, y, x_node, y_node = node._entry
         at: dict[Any, int] = {-1: -1}
-        at.update({parent: self.places[parent] for parent in _parents(node)})
+        at |= {n: self.places[n] for n in parents_of(node._entry) if n != -1}
         if y_node is not None:
             return place, rule, out, x, y, at[x_node], at[y_node]
         if type(x_node) is tuple:
@@ -208,10 +208,6 @@ class _History:
             if bar is not None:
                 replay.norms[self.places[leaf]] = norm_of(bar)
         return self.rows(replay)
-
-
-def _parents(node: Node) -> list[Node]:
-    return [parent for parent in parents_of(node._entry) if parent != -1]
 
 
 def _retaining(node: Node) -> Iterator[Tensor]:

@@ -8,11 +8,12 @@ which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Index, Tree, Value
 from tapegrad._errors import name_of
@@ -93,53 +94,48 @@ def gradcheck(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
         )
     check = _Check(func, inputs, eps, atol, rtol, nondet_tol, fast_mode)
-    try:
-        check.inputs_are_fit()
-        outputs = check.outputs()
-        with Bar(f"gradcheck({name_of(func)})", progress) as bar:
-            bar.begin(check.partials(outputs, check_backward_ad, check_forward_ad))
-            check.gradients_exist(outputs)
+    with _blaming(blame, func, check.inputs, 1):
+        try:
+            check.inputs_are_fit()
+            outputs = check.outputs()
+            with Bar(f"gradcheck({name_of(func)})", progress) as bar:
+                bar.begin(check.partials(outputs, check_backward_ad, check_forward_ad))
+                check.gradients_exist(outputs)
+                if check_backward_ad:
+                    check.backward(outputs)
+                if check_forward_ad:
+                    check.forward(
+                        outputs, undefined=check_undefined_grad, batched=check_batched_forward_grad
+                    )
             if check_backward_ad:
-                check.backward(outputs)
-            if check_forward_ad:
-                check.forward(
-                    outputs, undefined=check_undefined_grad, batched=check_batched_forward_grad
-                )
-        if check_backward_ad:
-            if check_batched_grad:
-                check.batched(outputs)
-            if check_grad_dtypes:
-                check.dtypes(outputs)
-            check.zero_and_undefined(outputs, undefined=check_undefined_grad)
-    except GradcheckError as error:
-        if not raise_exception:
+                if check_batched_grad:
+                    check.batched(outputs)
+                if check_grad_dtypes:
+                    check.dtypes(outputs)
+                check.zero_and_undefined(outputs, undefined=check_undefined_grad)
+        except GradcheckError:
+            if raise_exception:
+                raise
             return False
-        if blame:
-            raise _with_culprit(error, func, check.inputs, 1) from None
-        raise
-    except Exception as error:
-        if blame:
-            _note_operation(error, func, check.inputs, 1)
-        raise
     return True
 
 
-def _with_culprit(
-    error: GradcheckError, func: Function, inputs: Sequence[Any], order: int
-) -> GradcheckError:
-    """The error with the operation that is to blame, or that there is none."""
-    from tapegrad.torch.autograd._blame import text_of  # of operations, which import this package
+@contextmanager
+def _blaming(blame: bool, func: Function, inputs: Sequence[Any], order: int) -> Iterator[None]:
+    """Context in which an error gets the operation that is to blame, if that is asked for."""
+    try:
+        yield
+    except Exception as error:
+        if not blame:
+            raise
+        from tapegrad.torch.autograd._blame import raising_of, text_of  # which import this package
 
-    return GradcheckError(f"{error}\n{text_of(func, inputs, order)}")
-
-
-def _note_operation(error: Exception, func: Function, inputs: Sequence[Any], order: int) -> None:
-    """Add to an error that stopped the check which operation's own derivative raises, if one's."""
-    from tapegrad.torch.autograd._blame import raising_of  # as above
-
-    note = raising_of(func, inputs, order)
-    if note:
-        error.add_note(note)
+        if isinstance(error, GradcheckError):
+            raise GradcheckError(f"{error}\n{text_of(func, inputs, order)}") from None
+        note = raising_of(func, inputs, order)
+        if note:
+            error.add_note(note)
+        raise
 
 
 def gradgradcheck(
@@ -218,7 +214,7 @@ def gradgradcheck(
         found: list[Any] = [*grad(out, wanted, vs, create_graph=True, allow_unused=True)]
         return tuple(g for g in found if g is not None)
 
-    try:
+    with _blaming(blame, func, given, 2):
         return gradcheck(
             first,
             given + directions,
@@ -236,14 +232,6 @@ def gradgradcheck(
             masked=masked,
             progress=progress,
         )
-    except GradcheckError as error:
-        if blame:
-            raise _with_culprit(error, func, given, 2) from None
-        raise
-    except Exception as error:
-        if blame:
-            _note_operation(error, func, given, 2)
-        raise
 
 
 # --- Inputs and outputs -------------------------------------------------------------------------

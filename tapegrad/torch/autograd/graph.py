@@ -286,7 +286,7 @@ class save_on_cpu(saved_tensors_hooks):
             raise ValueError("save_on_cpu: compressed=True needs a directory")
         self.options = {"directory": directory, "compressed": compressed}
         if directory is None:
-            super().__init__(_copy_of, _itself)
+            super().__init__(lambda x: of_value(x._value.copy()), lambda x: x)
         else:
             disk = Disk(directory, compressed)
             super().__init__(disk.pack, disk.unpack)
@@ -361,14 +361,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     for part in tensors:
         if not part._inference:
             count_write(part)
-
-
-def _copy_of(tensor: Tensor) -> Tensor:
-    return of_value(tensor._value.copy())
-
-
-def _itself(tensor: Tensor) -> Tensor:
-    return tensor
 
 
 @contextmanager

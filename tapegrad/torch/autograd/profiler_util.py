@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 from tapegrad._profile.events import BACKWARD, FUNCTION, Event
 from tapegrad._profile.trace import stack_lines, trace_of
 from tapegrad.torch.autograd._profiler_table import (
-    MEMORY_EVENT_NAME,
     build_table,
     format_memory,
     format_time,
@@ -23,7 +22,6 @@ from tapegrad.torch.autograd._profiler_table import (
 
 # PyTorch's names of them.
 _format_memory, _format_time, _format_time_share = format_memory, format_time, format_time_share
-OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 
 # Metrics of `export_stacks`. Those of a device are there for scripts that name them: they are 0.
 METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total")
@@ -80,27 +78,6 @@ class StringTable(defaultdict[Any, str]):
     def __missing__(self, key: Any) -> str:
         self[key] = found = str(key) if not isinstance(key, str) or len(key) <= 1 else key
         return found
-
-
-def _filter_name(name: str) -> bool:
-    """Whether PyTorch leaves events of a name out of a profile."""
-    return name in {
-        MEMORY_EVENT_NAME,
-        OUT_OF_MEMORY_EVENT_NAME,
-        "profiler::_record_function_enter",
-        "profiler::_record_function_enter_new",
-        "profiler::_record_function_exit",
-        "aten::is_leaf",
-        "aten::output_nr",
-        "aten::_version",
-    }
-
-
-def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
-    """The name of an event as it is shown; with_wildcard: `ProfilerStep#3` as `ProfilerStep*`."""
-    if with_wildcard and name.startswith("ProfilerStep#"):
-        return "ProfilerStep*"
-    return name
 
 
 # --- Events -------------------------------------------------------------------------------------
@@ -538,7 +515,7 @@ class EventList(list[Any]):
         """
         groups: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for event in self:
-            key = _rewrite_name(event.key, with_wildcard=True)
+            key = "ProfilerStep*" if event.key.startswith("ProfilerStep#") else event.key
             group: tuple[Any, ...] = (
                 key,
                 event.node_id,
@@ -598,7 +575,8 @@ def from_events(
 
     A step of a backward pass gets the stack of the call that it belongs to.
     """
-    numbers = {thread: place for place, thread in enumerate(_threads_of(events), 1)}
+    threads_in_order = dict.fromkeys(event.thread for event in events)
+    numbers = {thread: place for place, thread in enumerate(threads_in_order, 1)}
     calls = {e.detail.number: e for e in events if e.kind == FUNCTION and e.detail.number >= 0}
     made: dict[Event, FunctionEvent] = {}
     for place, event in enumerate(events, 1):
@@ -626,10 +604,6 @@ def from_events(
     listed = EventList(made.values(), profile_memory=memory)
     listed._source, listed._threads = events, threads
     return listed
-
-
-def _threads_of(events: Iterable[Event]) -> list[int]:
-    return list(dict.fromkeys(event.thread for event in events))
 
 
 def _as_event(event: FunctionEvent) -> Event:

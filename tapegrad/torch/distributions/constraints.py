@@ -181,17 +181,6 @@ class IntegerInterval(_Bounded):
         return whole & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class IntegerLessThan(_Bounded):
-    """The integers up to a bound."""
-
-    is_discrete = True
-    names = ("upper_bound",)
-    _formulas = formulas(check=lambda self, value: (value % 1 == 0) & (value <= self.upper_bound))
-
-    def __init__(self, upper_bound: Bound) -> None:
-        self.upper_bound = upper_bound
-
-
 class IntegerGreaterThan(_Bounded):
     """The integers from a bound on."""
 

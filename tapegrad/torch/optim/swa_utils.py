@@ -34,7 +34,10 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
     tensor(1.1000)
     """
-    _check_decay(decay)
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
 
     @no_grad()
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -99,13 +102,6 @@ def _of_lists(average: Average) -> Callable[..., None]:
             overwrite(kept, average(kept, given, num_averaged))
 
     return update
-
-
-def _check_decay(decay: float) -> None:
-    if decay < 0.0 or decay > 1.0:
-        raise ValueError(
-            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
-        )
 
 
 class AveragedModel(Module):

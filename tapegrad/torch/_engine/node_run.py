@@ -17,6 +17,7 @@ from tapegrad._core.quiet import silence
 from tapegrad._core.replay import SparseBars, replay_backward
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact, is_plain_array
+from tapegrad.torch._engine.saved import TWICE
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import (
     FREED,
@@ -78,13 +79,7 @@ def _check_usable(nodes: Iterable[Node], create: bool) -> None:
     for node in nodes:
         entry = node._entry
         if entry[1] is FREED:
-            raise RuntimeError(
-                "Trying to backward through the graph a second time (or directly access saved "
-                "tensors after they have already been freed). Saved intermediate values of the "
-                "graph are freed when you call .backward() or autograd.grad(). Specify "
-                "retain_graph=True if you need to backward through the graph a second time or "
-                "if you need to access saved tensors after calling backward."
-            )
+            raise RuntimeError(TWICE)
         if node._number <= latest:
             check_unchanged(node, entry, create=create)
 

@@ -156,36 +156,34 @@ def title(node: Node) -> str:
     return type(node).__name__
 
 
-class AccumulateGrad(Node):
+class _OfEngine(Node):
+    """A node that belongs to no operation."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """The name of PyTorch's own class."""
+        return f"torch::autograd::{type(self).__name__}"
+
+
+class AccumulateGrad(_OfEngine):
     """The node that accumulates the gradient of a leaf, `variable`."""
 
     __slots__ = ("variable",)
 
     variable: Any
 
-    def name(self) -> str:
-        """The name of PyTorch's own class."""
-        return "torch::autograd::AccumulateGrad"
 
-
-class CopySlices(Node):
+class CopySlices(_OfEngine):
     """A write through a view: it splits the gradient of the base."""
 
     __slots__ = ()
 
-    def name(self) -> str:
-        """The name of PyTorch's own class."""
-        return "torch::autograd::CopySlices"
 
-
-class CopyBackwards(Node):
+class CopyBackwards(_OfEngine):
     """A copy of another tensor, written over the whole of one."""
 
     __slots__ = ()
-
-    def name(self) -> str:
-        """The name of PyTorch's own class."""
-        return "torch::autograd::CopyBackwards"
 
 
 class FunctionNode(Node):
@@ -223,14 +221,8 @@ class WhereBackward0(Node):
     _skipped = 1
 
 
-_CLASSES: dict[str, type[Node]] = {
-    "AccumulateGrad": AccumulateGrad,
-    "CopyBackwards": CopyBackwards,
-    "CopySlices": CopySlices,
-    "PowBackward0": PowBackward0,
-    "RsubBackward1": RsubBackward1,
-    "WhereBackward0": WhereBackward0,
-}
+_OWN = (AccumulateGrad, CopyBackwards, CopySlices, PowBackward0, RsubBackward1, WhereBackward0)
+_CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _OWN}
 
 
 def node_class(name: str) -> type[Node]:
@@ -343,14 +335,9 @@ def is_on_graph(value: Value) -> bool:
 class GradientEdge(NamedTuple):
     """The destination of a tensor's gradient.
 
-    Attributes
-    ----------
-    node : Node
-        The node.
-    output_nr : int
-        The number of one of its results.
-    ownership_token : object, optional
-        The tensor, which keeps the node alive.
+    Attribute node (Node): The node.
+    Attribute output_nr (int): The number of one of its results.
+    Attribute ownership_token (object, optional): The tensor, which keeps the node alive.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.graph.get_gradient_edge(x.exp()).output_nr

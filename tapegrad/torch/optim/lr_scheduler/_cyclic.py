@@ -82,12 +82,9 @@ class CyclicLR(LRScheduler):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            require_momentum(optimizer)
             self.use_beta1: bool = "betas" in optimizer.defaults
-            self.base_momentums: list[Any] = for_groups("base_momentum", optimizer, base_momentum)
-            self.max_momentums: list[Any] = for_groups("max_momentum", optimizer, max_momentum)
-            if last_epoch == -1:
-                begin_momentum(optimizer, self.base_momentums, self.max_momentums)
+            found = momenta(optimizer, base_momentum, max_momentum, begin=last_epoch == -1)
+            self.base_momentums, self.max_momentums = found
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -145,20 +142,22 @@ class CyclicLR(LRScheduler):
             self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
 
 
-def require_momentum(optimizer: Optimizer) -> None:
-    """Raise ValueError for an optimizer that has no momentum to be cycled."""
+def momenta(optimizer: Optimizer, base: Any, most: Any, *, begin: bool) -> tuple[Any, Any]:
+    """The least and the largest momentum of each group; ValueError where there is no momentum.
+
+    begin: set the largest, and note both in the group.
+    """
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError(
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
         )
-
-
-def begin_momentum(optimizer: Optimizer, base: list[Any], most: list[Any]) -> None:
-    """Set the largest momentum of each group, and note both bounds in the group."""
-    for group, low, high in zip(optimizer.param_groups, base, most, strict=True):
-        set_momentum(group, high)
-        group["max_momentum"] = high
-        group["base_momentum"] = low
+    lows = for_groups("base_momentum", optimizer, base)
+    highs = for_groups("max_momentum", optimizer, most)
+    for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
+        if begin:
+            set_momentum(group, high)
+            group["max_momentum"], group["base_momentum"] = high, low
+    return lows, highs
 
 
 def set_momentum(group: dict[str, Any], momentum: Any) -> None:
@@ -248,12 +247,8 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            require_momentum(optimizer)
             self.use_beta1: bool = "betas" in optimizer.defaults
-            highest = for_groups("max_momentum", optimizer, max_momentum)
-            lowest = for_groups("base_momentum", optimizer, base_momentum)
-            if last_epoch == -1:
-                begin_momentum(optimizer, lowest, highest)
+            momenta(optimizer, base_momentum, max_momentum, begin=last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:

@@ -25,6 +25,8 @@ from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
 from tapegrad.torch.autograd.function import Function as _Function
 
+Array = np.ndarray[Any, Any]
+
 
 class GradcheckError(RuntimeError):
     """A derivative differs from the differences, or a check could not be made."""
@@ -85,14 +87,9 @@ def gradcheck(
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError(
-            "Setting check_batched_grad=True requires check_backward_ad to be True"
-        )
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError(
-            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
-        )
+    _require("check_batched_grad", check_batched_grad, "check_backward_ad", check_backward_ad)
+    name = "check_batched_forward_grad"
+    _require(name, check_batched_forward_grad, "check_forward_ad", check_forward_ad)
     check = _Check(func, inputs, eps, atol, rtol, nondet_tol, fast_mode)
     with _blaming(blame, func, check.inputs, 1):
         try:
@@ -186,12 +183,9 @@ def gradgradcheck(
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
         )
-    for name, asked in (
-        ("check_undefined_grad", check_undefined_grad),
-        ("check_batched_grad", check_batched_grad),
-    ):
-        if asked and not check_rev_over_rev:
-            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    way = ("check_rev_over_rev", check_rev_over_rev)
+    _require("check_undefined_grad", check_undefined_grad, *way)
+    _require("check_batched_grad", check_batched_grad, *way)
     given = _as_tuple(inputs)
     outputs = _differentiable(func(*given))
     if grad_outputs is None:
@@ -234,6 +228,12 @@ def gradgradcheck(
         )
 
 
+def _require(name: str, asked: bool, mode: str, checked: bool) -> None:
+    """Raise AssertionError for a check that is asked for without its mode."""
+    if asked and not checked:
+        raise AssertionError(f"Setting {name}=True requires {mode} to be True")
+
+
 # --- Inputs and outputs -------------------------------------------------------------------------
 
 
@@ -247,6 +247,11 @@ def _is_checked(x: object) -> bool:
 
 def _differentiable(outputs: Tree) -> tuple[Tensor, ...]:
     return tuple(out for out in _as_tuple(outputs) if _is_checked(out))
+
+
+def _floating(outputs: Tree) -> tuple[Tensor, ...]:
+    given = (out for out in _as_tuple(outputs) if isinstance(out, Tensor))
+    return tuple(out for out in given if out._value.dtype.kind in "fcV")
 
 
 def _axes(x: Tensor) -> int:
@@ -292,7 +297,7 @@ class _Check:
         self.fast = fast
         self.checked = [x for x in self.inputs if _is_checked(x)]
         self.random = np.random.default_rng(0)
-        self.measured: dict[int, list[np.ndarray[Any, Any]]] = {}
+        self.measured: dict[int, list[Array]] = {}
 
     def inputs_are_fit(self) -> None:
         """Raise ValueError if no input requires grad; warn of inputs without double precision."""
@@ -342,15 +347,10 @@ class _Check:
 
     # -- numerical -------------------------------------------------------------------------------
 
-    def _values(self) -> list[np.ndarray[Any, Any]]:
-        found = _as_tuple(self.func(*self.inputs))
-        return [
-            np.array(out._value)
-            for out in found
-            if isinstance(out, Tensor) and out._value.dtype.kind in "fcV"
-        ]
+    def _values(self) -> list[Array]:
+        return [np.array(out._value) for out in _floating(self.func(*self.inputs))]
 
-    def _slope(self, x: Tensor, index: Index, step: complex) -> list[np.ndarray[Any, Any]]:
+    def _slope(self, x: Tensor, index: Index, step: complex) -> list[Array]:
         """Central differences of all outputs along one element."""
         before = x._value[index]
         x._value[index] = before + step
@@ -361,9 +361,7 @@ class _Check:
         self._check_alike(above, below, f"on index {index} by {abs(step)}")
         return [(a - b) / (2 * abs(step)) for a, b in zip(above, below, strict=True)]
 
-    def _check_alike(
-        self, above: list[np.ndarray[Any, Any]], below: list[np.ndarray[Any, Any]], where: str
-    ) -> None:
+    def _check_alike(self, above: list[Array], below: list[Array], where: str) -> None:
         """Raise AssertionError where the number, shape or dtype of the outputs changes."""
         if len(above) != len(below):
             raise AssertionError(
@@ -371,19 +369,15 @@ class _Check:
                 f"{where}, but got: {len(below)} and {len(above)}."
             )
         for a, b in zip(above, below, strict=True):
-            if a.shape != b.shape:
-                raise AssertionError(
-                    "Expected `func` to return outputs with the same shape when inputs are "
-                    f"perturbed {where}, but got: shapes {Size(b.shape)} and {Size(a.shape)}."
-                )
-            if a.dtype != b.dtype:
-                raise AssertionError(
-                    "Expected `func` to return outputs with the same dtype when inputs are "
-                    f"perturbed {where}, but got: dtypes {of_numpy(b.dtype)} and "
-                    f"{of_numpy(a.dtype)}."
-                )
+            for what, shown in (("shape", Size), ("dtype", of_numpy)):
+                one, other = getattr(b, what), getattr(a, what)
+                if one != other:
+                    raise AssertionError(
+                        f"Expected `func` to return outputs with the same {what} when inputs are "
+                        f"perturbed {where}, but got: {what}s {shown(one)} and {shown(other)}."
+                    )
 
-    def _numerical(self, x: Tensor) -> list[np.ndarray[Any, Any]]:
+    def _numerical(self, x: Tensor) -> list[Array]:
         """For each output d out / d x by differences, of shape (x.size, out.size).
 
         For a complex x two such matrices on top of each other: along the real and imaginary axis.
@@ -393,11 +387,11 @@ class _Check:
             self.measured[id(x)] = self._differences(x)
         return self.measured[id(x)]
 
-    def _differences(self, x: Tensor) -> list[np.ndarray[Any, Any]]:
+    def _differences(self, x: Tensor) -> list[Array]:
         steps: tuple[complex, ...] = (self.eps,)
         if x._value.dtype.kind == "c":
             steps = (self.eps, 1j * self.eps)
-        rows: list[list[np.ndarray[Any, Any]]] = []
+        rows: list[list[Array]] = []
         for step in steps:
             for index in current().over(np.ndindex(x._value.shape)):
                 for position, slope in enumerate(self._slope(x, index, step)):
@@ -412,20 +406,16 @@ class _Check:
 
     def _differentiable_positions(self, outputs: Sequence[Tensor]) -> list[int]:
         """Which of the floating outputs require grad."""
-        floating = [
-            out
-            for out in _as_tuple(self.func(*self.inputs))
-            if isinstance(out, Tensor) and out._value.dtype.kind in "fcV"
-        ]
+        floating = _floating(self.func(*self.inputs))
         return [position for position, out in enumerate(floating) if out.requires_grad]
 
-    def _analytical(self, out: Tensor) -> list[np.ndarray[Any, Any]]:
+    def _analytical(self, out: Tensor) -> list[Array]:
         """For each checked input the pullbacks of a basis of an output: (x.size, out.size).
 
         For a complex output the basis has imaginary vectors too: twice as many columns.
         """
         units: tuple[complex, ...] = (1.0,) if out._value.dtype.kind != "c" else (1.0, 1j)
-        columns: list[list[np.ndarray[Any, Any]]] = [[] for _ in self.checked]
+        columns: list[list[Array]] = [[] for _ in self.checked]
         for unit in units:
             for index in current().over(np.ndindex(out._value.shape)):
                 basis = np.zeros(out._value.shape, out._value.dtype)
@@ -524,9 +514,7 @@ class _Check:
             for number, x in enumerate(self.checked):
                 self._batched_forward(x, number)
 
-    def _pushed(
-        self, tangents: dict[int, Value], without: Tensor | None = None
-    ) -> list[np.ndarray[Any, Any]]:
+    def _pushed(self, tangents: dict[int, Value], without: Tensor | None = None) -> list[Array]:
         """The tangents of the floating outputs, for tangents of inputs by their ids.
 
         Those of the other checked inputs are zeros; `without` has none.
@@ -544,11 +532,9 @@ class _Check:
                 else:
                     args.append(arg)
             found = []
-            for out in _as_tuple(self.func(*args)):
-                if isinstance(out, Tensor) and out.is_floating_point() | out.is_complex():
-                    primal, dot = forward_ad.unpack_dual(out)
-                    given = np.zeros(primal.shape) if dot is None else plain_of(dot)
-                    found.append(np.array(given))
+            for out in _floating(self.func(*args)):
+                primal, dot = forward_ad.unpack_dual(out)
+                found.append(np.array(np.zeros(primal.shape) if dot is None else plain_of(dot)))
             return found
 
     def _undefined_forward(self) -> None:
@@ -574,8 +560,7 @@ class _Check:
 
         def pushed(tangent: Tensor) -> Any:
             def of_x(primal: Tensor) -> Any:
-                found = _as_tuple(self.func(*(primal if arg is x else arg for arg in self.inputs)))
-                return tuple(out for out in found if out.is_floating_point() | out.is_complex())
+                return _floating(self.func(*(primal if arg is x else arg for arg in self.inputs)))
 
             return transforms.jvp(of_x, (x.detach(),), (tangent,))[1]
 
@@ -706,7 +691,7 @@ def _is_complex(x: Tensor) -> bool:
     return bool(x._value.dtype.kind == "c")
 
 
-def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.ndarray[Any, Any]:
+def _as_gradients(slopes: Array, x: Tensor, out: Tensor) -> Array:
     """Convert differences to what a backward pass returns for a basis of the output.
 
     With a = d out / d Re x and b = d out / d Im x, PyTorch's gradient for a direction v is

@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad._errors import name_of
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph, node_class
 from tapegrad.torch._graph.tracing import is_dual
@@ -62,7 +63,7 @@ def through_hooks_undefined(hooks: Iterable[Function], *args: object) -> None:
 def _check_hooked(hook: Function, given: object, gradient: Tensor) -> None:
     if not isinstance(given, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
-    name = _name_of(hook)
+    name = name_of(hook)
     if given._value.dtype != gradient._value.dtype:
         raise RuntimeError(
             f"hook '{name}' has changed the type of value (was "
@@ -72,16 +73,12 @@ def _check_hooked(hook: Function, given: object, gradient: Tensor) -> None:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
-def _name_of(hook: Function) -> str:
-    return str(getattr(hook, "__name__", type(hook).__name__))
-
-
 def _several(hook: Function, given: Any, count: int) -> Sequence[Any]:
     """The gradients that a hook of a node returned, as one gradient (or None) each."""
     found = given if isinstance(given, (tuple, list)) else (given,)
     if len(found) != count:
         raise RuntimeError(
-            f"hook '{_name_of(hook)}' has returned an incorrect number of values (got "
+            f"hook '{name_of(hook)}' has returned an incorrect number of values (got "
             f"{len(found)}, but expected {count})"
         )
     return found

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
+from tapegrad._errors import name_of
 from tapegrad._transforms.chunks import ChunkSize
 from tapegrad._transforms.room import written
 from tapegrad._transforms.tracebacks import folding
@@ -451,7 +452,7 @@ def _jacobian(
     options: dict[str, Any],
 ) -> Function:
     backward = entered is reverse
-    name, label = ("jacrev" if backward else "jacfwd"), _checks.name_of(func)
+    name, label = ("jacrev" if backward else "jacfwd"), name_of(func)
     require = _checks.require_floating_out if backward else _checks.require_tensors_out
 
     def check(call: str, out: Tree) -> None:
@@ -491,7 +492,7 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
             [ 0., 12.]])
     """
     made = jacfwd(jacrev(func, argnums), argnums)
-    call = f"torch.func.hessian({_checks.name_of(func)})"
+    call = f"torch.func.hessian({name_of(func)})"
     ways = "Take products with vectors by torch.func.jvp(torch.func.grad(f), (x,), (v,))"
 
     @functools.wraps(func)

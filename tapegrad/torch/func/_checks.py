@@ -18,6 +18,7 @@ from tapegrad import (
 from tapegrad._block import contextmanager
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
+from tapegrad._errors import name_of
 from tapegrad._transforms import chunks
 from tapegrad._tree import Structure, flatten, flatten_prefix, unflatten
 from tapegrad.torch._tensor.tensor import Tensor, require_floating
@@ -84,11 +85,6 @@ def require_chunk_size(chunk_size: object, words: str) -> None:
         chunks.require_chunk_size("chunk_size", chunk_size)
     except InputError:
         raise ValueError(f'{words} "auto" is the third choice.') from None
-
-
-def name_of(function: Function) -> str:
-    """The name of a function in error messages."""
-    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def positions_of(argnums: object, count: int) -> tuple[int, ...]:

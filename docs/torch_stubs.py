@@ -31,7 +31,7 @@ Written by docs/torch_stubs.py from what is there at run time: change that, not 
 
 from builtins import bool as _bool, bytes as _bytes, complex as _complex, float as _float
 from builtins import int as _int, str as _str, type as _type
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Literal, NamedTuple, NoReturn, Self, TypeAlias, overload
 import os
 
@@ -514,7 +514,7 @@ def stubs() -> dict[Path, str]:
         "_tensor/tensor.pyi": tensor_stub(),
         "return_types.pyi": return_types_stub(),
     }
-    for word in ("fft", "linalg", "special", "nn.functional"):
+    for word in ("fft", "linalg", "special", "nn.functional", "signal.windows"):
         module = importlib.import_module(f"tapegrad.torch.{word}")
         names = sorted(set(module.__all__))
         made[f"{word.replace('.', '/')}.pyi"] = functions_stub(f"torch.{word}", names)

@@ -5,7 +5,7 @@ Written by docs/torch_stubs.py from what is there at run time: change that, not 
 
 from builtins import bool as _bool, bytes as _bytes, complex as _complex, float as _float
 from builtins import int as _int, str as _str, type as _type
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Literal, NamedTuple, NoReturn, Self, TypeAlias, overload
 import os
 

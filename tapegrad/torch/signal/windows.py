@@ -5,6 +5,7 @@ Knows their formulas. Must not know how tensors are computed with.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,35 +19,55 @@ from tapegrad.torch._ops.create.data import numpy_dtype
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Device, DType
 
-
-def _window(
-    name: str, M: int, dtype: DType, device: Device, requires_grad: bool, layout: Any, shape: Any
-) -> Tensor:
-    _dtypes.require_strided(name, layout)
-    given = numpy_dtype(name, dtype) or _dtypes.default_float()
-    if M < 0:
-        raise ValueError(f"{name} requires non-negative window length, got M={M}")
-    if not _dtypes.of_numpy(given).is_floating_point:
-        raise ValueError(f"{name} expects floating point dtypes, got: {_dtypes.of_numpy(given)}")
-    value = shape(np.arange(M, dtype=np.float64)) if M > 1 else np.ones(M)
-    return finish(value.astype(given), name, device=device, requires_grad=requires_grad)
+Shape = Callable[[Value], Value]
 
 
-def _cosines(factors: Iterable[float], M: int, sym: bool) -> Callable[[Value], Value]:
+def _window(shape_of: Callable[..., Shape]) -> Callable[..., Tensor]:
+    """A window of the shape that a function of `M`, `sym` and parameters of its own returns.
+
+    The shape is a function of the places, from 0.
+    """
+    name = shape_of.__name__
+
+    def window(
+        M: int,
+        *,
+        sym: bool = True,
+        dtype: DType = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        **own: Any,
+    ) -> Tensor:
+        shape = shape_of(M, sym, **own)
+        _dtypes.require_strided(name, layout)
+        given = numpy_dtype(name, dtype) or _dtypes.default_float()
+        if M < 0:
+            raise ValueError(f"{name} requires non-negative window length, got M={M}")
+        kind = _dtypes.of_numpy(given)
+        if not kind.is_floating_point:
+            raise ValueError(f"{name} expects floating point dtypes, got: {kind}")
+        value = shape(np.arange(M, dtype=np.float64)) if M > 1 else np.ones(M)
+        return finish(value.astype(given), name, device=device, requires_grad=requires_grad)
+
+    known = inspect.signature(window)
+    points, *shared, _ = known.parameters.values()
+    parameters = inspect.signature(shape_of).parameters.values()
+    settings = [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+    window.__dict__["__signature__"] = known.replace(parameters=[points, *settings, *shared])
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = shape_of.__doc__
+    return window
+
+
+def _cosines(factors: Iterable[float], M: int, sym: bool) -> Shape:
     turn = 2 * math.pi / (M - sym or 1)
     terms = [*enumerate(map(float, factors))]
     return lambda k: sum((-1) ** i * a * np.cos(i * turn * k) for i, a in terms)
 
 
-def bartlett(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def bartlett(M: int, sym: bool) -> Shape:
     """A triangle, 0 at both ends.
 
     ValueError: For a negative number of points, a dtype that is none of floats.
@@ -55,19 +76,11 @@ def bartlett(
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     width = M - sym or 1
-    shape = lambda k: 1 - np.abs(2 * k / width - 1)  # noqa: E731
-    return _window("bartlett", M, dtype, device, requires_grad, layout, shape)
+    return lambda k: 1 - np.abs(2 * k / width - 1)
 
 
-def blackman(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def blackman(M: int, sym: bool) -> Shape:
     """Three cosines: 0.42 - 0.5 cos(x) + 0.08 cos(2 x).
 
     ValueError: For a negative number of points, a dtype that is none of floats.
@@ -75,19 +88,11 @@ def blackman(
     >>> torch.signal.windows.blackman(5).shape
     torch.Size([5])
     """
-    shape = _cosines((0.42, 0.5, 0.08), M, sym)
-    return _window("blackman", M, dtype, device, requires_grad, layout, shape)
+    return _cosines((0.42, 0.5, 0.08), M, sym)
 
 
-def cosine(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def cosine(M: int, sym: bool) -> Shape:
     """Half of a wave of the sine.
 
     ValueError: For a negative number of points, a dtype that is none of floats.
@@ -96,21 +101,11 @@ def cosine(
     tensor([0.7071, 0.7071])
     """
     turn = math.pi / (M + (not sym) or 1)
-    shape = lambda k: np.sin(turn * (k + 0.5))  # noqa: E731
-    return _window("cosine", M, dtype, device, requires_grad, layout, shape)
+    return lambda k: np.sin(turn * (k + 0.5))
 
 
-def exponential(
-    M: int,
-    *,
-    center: float | None = None,
-    tau: float = 1.0,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def exponential(M: int, sym: bool, *, center: float | None = None, tau: float = 1.0) -> Shape:
     """An exponential that falls off from a center.
 
     center (float): Where the weight is 1: the middle; another one of periodic windows alone.
@@ -126,20 +121,11 @@ def exponential(
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
     middle = (M - sym) / 2 if center is None else center
-    shape = lambda k: np.exp(-np.abs(k - middle) / tau)  # noqa: E731
-    return _window("exponential", M, dtype, device, requires_grad, layout, shape)
+    return lambda k: np.exp(-np.abs(k - middle) / tau)
 
 
-def gaussian(
-    M: int,
-    *,
-    std: float = 1.0,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def gaussian(M: int, sym: bool, *, std: float = 1.0) -> Shape:
     """The density of a normal distribution, 1 in the middle.
 
     std (float): The standard deviation.
@@ -152,20 +138,11 @@ def gaussian(
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     middle = (M - sym) / 2
-    shape = lambda k: np.exp(-(((k - middle) / std) ** 2) / 2)  # noqa: E731
-    return _window("gaussian", M, dtype, device, requires_grad, layout, shape)
+    return lambda k: np.exp(-(((k - middle) / std) ** 2) / 2)
 
 
-def general_cosine(
-    M: int,
-    *,
-    a: Iterable[float],
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def general_cosine(M: int, sym: bool, *, a: Iterable[float]) -> Shape:
     """Cosines with factors: a[0] - a[1] cos(x) + a[2] cos(2 x) - ...
 
     a (iterable of floats): The factors.
@@ -177,20 +154,11 @@ def general_cosine(
     factors = [*a]
     if not factors:
         raise ValueError("Coefficients cannot be empty")
-    shape = _cosines(factors, M, sym)
-    return _window("general_cosine", M, dtype, device, requires_grad, layout, shape)
+    return _cosines(factors, M, sym)
 
 
-def general_hamming(
-    M: int,
-    *,
-    alpha: float = 0.54,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def general_hamming(M: int, sym: bool, *, alpha: float = 0.54) -> Shape:
     """One cosine: alpha - (1 - alpha) cos(x).
 
     alpha (float): The factor.
@@ -199,19 +167,11 @@ def general_hamming(
     >>> torch.signal.windows.general_hamming(3, alpha=0.5)
     tensor([0., 1., 0.])
     """
-    shape = _cosines((alpha, 1 - alpha), M, sym)
-    return _window("general_hamming", M, dtype, device, requires_grad, layout, shape)
+    return _cosines((alpha, 1 - alpha), M, sym)
 
 
-def hamming(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def hamming(M: int, sym: bool) -> Shape:
     """One cosine: 0.54 - 0.46 cos(x).
 
     ValueError: For a negative number of points, a dtype that is none of floats.
@@ -219,19 +179,11 @@ def hamming(
     >>> torch.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
     """
-    shape = _cosines((0.54, 0.46), M, sym)
-    return _window("hamming", M, dtype, device, requires_grad, layout, shape)
+    return _cosines((0.54, 0.46), M, sym)
 
 
-def hann(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def hann(M: int, sym: bool) -> Shape:
     """One cosine: (1 - cos(x)) / 2.
 
     ValueError: For a negative number of points, a dtype that is none of floats.
@@ -239,20 +191,11 @@ def hann(
     >>> torch.signal.windows.hann(3)
     tensor([0., 1., 0.])
     """
-    shape = _cosines((0.5, 0.5), M, sym)
-    return _window("hann", M, dtype, device, requires_grad, layout, shape)
+    return _cosines((0.5, 0.5), M, sym)
 
 
-def kaiser(
-    M: int,
-    *,
-    beta: float = 12.0,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def kaiser(M: int, sym: bool, *, beta: float = 12.0) -> Shape:
     """A Bessel function of a half circle, with nearly all of its energy in the main lobe.
 
     beta (float): How narrow it is.
@@ -270,18 +213,11 @@ def kaiser(
         height = np.sqrt(np.maximum(1 - (2 * k / width - 1) ** 2, 0))
         return np.asarray(np.i0(beta * height) / np.i0(beta))
 
-    return _window("kaiser", M, dtype, device, requires_grad, layout, shape)
+    return shape
 
 
-def nuttall(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@_window
+def nuttall(M: int, sym: bool) -> Shape:
     """Four cosines, whose side lobes are low.
 
     ValueError: For a negative number of points, a dtype that is none of floats.
@@ -289,8 +225,7 @@ def nuttall(
     >>> torch.signal.windows.nuttall(5).shape
     torch.Size([5])
     """
-    shape = _cosines((0.3635819, 0.4891775, 0.1365995, 0.0106411), M, sym)
-    return _window("nuttall", M, dtype, device, requires_grad, layout, shape)
+    return _cosines((0.3635819, 0.4891775, 0.1365995, 0.0106411), M, sym)
 
 
 __all__ = [

@@ -231,6 +231,159 @@ for _n in (1, 2, 3):
     for _adaptive in (False, True):
         OVERLOADS |= _pooling("torch.nn.functional", _n, adaptive=_adaptive)
 
+# --- Functions of functions ----------------------------------------------------------------------
+
+# Lines at the head of a stub, and overloads that have the names there.
+HEADS = {
+    "torch.func": """\
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from tapegrad._transforms.chunks import ChunkSize
+
+P = ParamSpec("P")
+A = TypeVar("A", bound=Any)  # which lets the body of a lambda do anything with it
+B = TypeVar("B", bound=Any)
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+
+class _Gradient(Protocol[A, P]):
+    # A class, since mypy takes the gradient of a lambda for a function without types.
+    def __call__(self, x: A, /, *args: P.args, **kwargs: P.kwargs) -> A: ...
+
+class _HasForward(Protocol[Result_co]):
+    @property
+    def forward(self) -> Callable[..., Result_co]: ...
+""",
+    "torch.autograd.functional": """\
+from typing import TypeVar
+
+In = TypeVar("In")  # a tensor or a tuple of tensors, which the gradients are, too
+Out = TypeVar("Out")
+""",
+}
+_OF_FIRST = "func: Callable[Concatenate[A, P], {}], argnums: Literal[0] = 0"
+_OF_TENSOR = "func: Callable[Concatenate[Tensor, P], {}], argnums: Literal[0] = 0"
+_OF_ANY = "func: Callable[P, Any], argnums: int | tuple[int, ...] = 0"
+_NO_AUX, _WITH_AUX = "has_aux: Literal[False] = False", "has_aux: Literal[True]"
+_PAIR_WITH_AUX = "tuple[R, Aux]"
+
+
+def _gradient(alone: str, both: str) -> list[str]:
+    """By whether the function returns something beside the value."""
+    return [
+        f"({_OF_FIRST.format('R')}, {_NO_AUX}) -> {alone}",
+        (
+            f"({_OF_FIRST.format(_PAIR_WITH_AUX)}, *, {_WITH_AUX}) -> "
+            f"Callable[Concatenate[A, P], {both}]"
+        ),
+        f"({_OF_ANY}, has_aux: bool = False) -> Callable[P, Any]",
+    ]
+
+
+def _jacobian(before: str, options: str) -> list[str]:
+    """The same; before: what stands in front of `has_aux`, which may be a star."""
+    return [
+        (
+            f"({_OF_TENSOR.format('Tensor')}, {before}{_NO_AUX}, {options}) -> "
+            "Callable[Concatenate[Tensor, P], Tensor]"
+        ),
+        (
+            f"({_OF_TENSOR.format('tuple[Tensor, Aux]')}, *, {_WITH_AUX}, "
+            f"{options.removeprefix('*, ')}) -> "
+            "Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]"
+        ),
+        f"({_OF_ANY}, {before}has_aux: bool = False, {options}) -> Callable[P, Any]",
+    ]
+
+
+def _matrix(cases: tuple[tuple[str, str, str, str], ...], strategy: str) -> list[str]:
+    """By the arguments, the result and the inputs of a function: the matrix of derivatives."""
+    options = "create_graph: bool = False, strict: bool = False, vectorize: bool = False"
+    return [
+        f"(func: Callable[{arguments}, {result}], inputs: {inputs}, {options}, "
+        f'{strategy}: str = "reverse-mode") -> {matrix}'
+        for arguments, result, inputs, matrix in cases
+    ]
+
+
+_ROW = "tuple[Tensor, ...]"
+_ONE_TO_ONE = ("[Tensor]", "Tensor", "Tensor", "Tensor")
+_ANY_TO_ANY = ("...", "Any", "Any", "Any")
+_PULLED = "tuple[R, Callable[..., tuple[{}]]{}]"
+_PRIMALS, _STRICT = "primals: Any, tangents: Any", "*, strict: bool = False"
+_MODULE = (
+    "parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *, "
+    "tie_weights: bool = True, strict: bool = False"
+)
+OVERLOADS |= {
+    "torch.func.functional_call": [
+        f"(module: _HasForward[Result_co], {_MODULE}) -> Result_co",
+        f"(module: Any, {_MODULE}) -> Any",
+    ],
+    "torch.func.grad": _gradient("_Gradient[A, P]", "tuple[A, Aux]"),
+    "torch.func.grad_and_value": _gradient(
+        "Callable[Concatenate[A, P], tuple[A, R]]", "tuple[A, tuple[R, Aux]]"
+    ),
+    "torch.func.hessian": [
+        f"({_OF_TENSOR.format('Tensor')}) -> Callable[Concatenate[Tensor, P], Tensor]",
+        f"({_OF_ANY}) -> Callable[P, Any]",
+    ],
+    "torch.func.jacfwd": _jacobian("", '*, randomness: str = "error"'),
+    "torch.func.jacrev": _jacobian("*, ", "chunk_size: ChunkSize = None"),
+    "torch.func.jvp": [
+        (
+            "(func: Callable[[A], R], primals: tuple[A], tangents: tuple[A], "
+            f"{_STRICT}, {_NO_AUX}) -> tuple[R, R]"
+        ),
+        f"(func: Callable[..., R], {_PRIMALS}, {_STRICT}, {_NO_AUX}) -> tuple[R, R]",
+        (
+            f"(func: Callable[..., {_PAIR_WITH_AUX}], {_PRIMALS}, {_STRICT}, {_WITH_AUX}) -> "
+            "tuple[R, R, Aux]"
+        ),
+        (
+            f"(func: Callable[..., Any], {_PRIMALS}, {_STRICT}, has_aux: bool = False) -> "
+            "tuple[Any, ...]"
+        ),
+    ],
+    "torch.func.linearize": [
+        "(func: Callable[[A], R], *primals: *tuple[A]) -> tuple[R, Callable[[A], R]]",
+        "(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]",
+    ],
+    "torch.func.vjp": [
+        f"(func: Callable[[A], R], *primals: *tuple[A], {_NO_AUX}) -> {_PULLED.format('A', '')}",
+        (
+            f"(func: Callable[[A, B], R], *primals: *tuple[A, B], {_NO_AUX}) -> "
+            f"{_PULLED.format('A, B', '')}"
+        ),
+        (
+            f"(func: Callable[[A], {_PAIR_WITH_AUX}], *primals: *tuple[A], {_WITH_AUX}) -> "
+            f"{_PULLED.format('A', ', Aux')}"
+        ),
+        f"(func: Callable[..., R], *primals: Any, {_NO_AUX}) -> {_PULLED.format('Any, ...', '')}",
+        (
+            f"(func: Callable[..., {_PAIR_WITH_AUX}], *primals: Any, {_WITH_AUX}) -> "
+            f"{_PULLED.format('Any, ...', ', Aux')}"
+        ),
+        "(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]",
+    ],
+    "torch.autograd.functional.hessian": _matrix(
+        (_ONE_TO_ONE, ("...", "Tensor", _ROW, f"tuple[{_ROW}, ...]"), _ANY_TO_ANY),
+        "outer_jacobian_strategy",
+    ),
+    "torch.autograd.functional.jacobian": _matrix(
+        (
+            _ONE_TO_ONE,
+            ("...", "Tensor", _ROW, _ROW),
+            ("[Tensor]", _ROW, "Tensor", _ROW),
+            ("...", _ROW, _ROW, f"tuple[{_ROW}, ...]"),
+            _ANY_TO_ANY,
+        ),
+        "strategy",
+    ),
+}
+
 # --- Names ---------------------------------------------------------------------------------------
 
 # Attributes of Tensor that begin with an underscore, and that programs use all the same.

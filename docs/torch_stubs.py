@@ -345,7 +345,8 @@ def functions_stub(space: str, names: list[str]) -> str:
             lines += declaration(space, name, found)
         elif name != "Tensor":
             lines.append(known.CLASSES[name])
-    return header(f"The namespace `{space}`", OTHERS + "\n") + "\n".join(lines) + "\n"
+    first = header(f"The namespace `{space}`", OTHERS + "\n") + known.HEADS.get(space, "")
+    return first + "\n".join(lines) + "\n"
 
 
 def absent_lines(space: str, names: list[str]) -> Iterator[str]:
@@ -507,6 +508,13 @@ def init(self: object) -> None:
     """The constructor of a class that has none of its own."""
 
 
+# Modules of functions, of which sources do not say all of the signatures.
+NAMESPACES = (
+    *("autograd.functional", "fft", "func", "linalg", "nn.functional", "signal.windows"),
+    "special",
+)
+
+
 def stubs() -> dict[Path, str]:
     """All stubs, by the file that each belongs in."""
     made = {
@@ -514,10 +522,11 @@ def stubs() -> dict[Path, str]:
         "_tensor/tensor.pyi": tensor_stub(),
         "return_types.pyi": return_types_stub(),
     }
-    for word in ("fft", "linalg", "special", "nn.functional", "signal.windows"):
+    for word in NAMESPACES:
         module = importlib.import_module(f"tapegrad.torch.{word}")
-        names = sorted(set(module.__all__))
-        made[f"{word.replace('.', '/')}.pyi"] = functions_stub(f"torch.{word}", names)
+        inner = "/__init__" * (Path(module.__file__ or "").stem == "__init__")
+        place = f"{word.replace('.', '/')}{inner}.pyi"
+        made[place] = functions_stub(f"torch.{word}", sorted(set(module.__all__)))
     made |= {f"nn/{family}/modules.pyi": layers_stub(family) for family in LAYERS}
     made |= absent_stubs()
     return {PLACE / place: text for place, text in made.items()}

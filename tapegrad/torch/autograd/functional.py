@@ -11,7 +11,7 @@ without, they have no history. With
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -247,51 +247,6 @@ def _finished(
 # --- Matrices -----------------------------------------------------------------------------------
 
 
-@overload
-def jacobian(
-    func: Callable[[Tensor], Tensor],
-    inputs: Tensor,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Tensor: ...
-@overload
-def jacobian(
-    func: Callable[..., Tensor],
-    inputs: tuple[Tensor, ...],
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> tuple[Tensor, ...]: ...
-@overload
-def jacobian(
-    func: Callable[[Tensor], tuple[Tensor, ...]],
-    inputs: Tensor,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> tuple[Tensor, ...]: ...
-@overload
-def jacobian(
-    func: Callable[..., tuple[Tensor, ...]],
-    inputs: tuple[Tensor, ...],
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> tuple[tuple[Tensor, ...], ...]: ...
-@overload
-def jacobian(
-    func: Function,
-    inputs: Tree,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Tree: ...
 @folding
 def jacobian(
     func: Function,
@@ -462,33 +417,6 @@ def _jacfwd(func: Function, inputs: Tree, strict: bool = False, vectorize: bool 
     return _tuple_postprocess(found, (structures[0], is_tuple))
 
 
-@overload
-def hessian(
-    func: Callable[[Tensor], Tensor],
-    inputs: Tensor,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Tensor: ...
-@overload
-def hessian(
-    func: Callable[..., Tensor],
-    inputs: tuple[Tensor, ...],
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> tuple[tuple[Tensor, ...], ...]: ...
-@overload
-def hessian(
-    func: Function,
-    inputs: Tree,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Tree: ...
 @folding
 def hessian(
     func: Function,

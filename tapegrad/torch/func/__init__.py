@@ -11,8 +11,7 @@ grad stays on the graph of the tensors, so that the result of a transform can be
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
@@ -31,18 +30,6 @@ from tapegrad.torch.func._module import functional_call, stack_module_state
 from tapegrad.torch.func._vmap import vmap
 
 Argnums = int | tuple[int, ...]
-P = ParamSpec("P")
-A = TypeVar("A", bound=Any)  # which lets the body of a lambda do anything with it
-B = TypeVar("B", bound=Any)
-R = TypeVar("R")
-Aux = TypeVar("Aux")
-
-if TYPE_CHECKING:
-
-    class _Gradient(Protocol[A, P]):
-        """A class, since mypy takes the gradient of a lambda for a function without types."""
-
-        def __call__(self, x: A, /, *args: P.args, **kwargs: P.kwargs) -> A: ...
 
 
 def _selected(args: tuple[Tree, ...], argnums: Argnums) -> tuple[Tree, ...]:
@@ -71,21 +58,6 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
 # --- Gradients ----------------------------------------------------------------------------------
 
 
-@overload
-def grad(
-    func: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> _Gradient[A, P]: ...
-@overload
-def grad(
-    func: Callable[Concatenate[A, P], tuple[R, Aux]],
-    argnums: Literal[0] = 0,
-    *,
-    has_aux: Literal[True],
-) -> Callable[Concatenate[A, P], tuple[A, Aux]]: ...
-@overload
-def grad(
-    func: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False
-) -> Callable[P, Any]: ...
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor.
 
@@ -109,21 +81,6 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     return gradient
 
 
-@overload
-def grad_and_value(
-    func: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[A, P], tuple[A, R]]: ...
-@overload
-def grad_and_value(
-    func: Callable[Concatenate[A, P], tuple[R, Aux]],
-    argnums: Literal[0] = 0,
-    *,
-    has_aux: Literal[True],
-) -> Callable[Concatenate[A, P], tuple[A, tuple[R, Aux]]]: ...
-@overload
-def grad_and_value(
-    func: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False
-) -> Callable[P, Any]: ...
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor, and its value.
 
@@ -153,28 +110,6 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 # --- Products -----------------------------------------------------------------------------------
 
 
-@overload
-def vjp(
-    func: Callable[[A], R], *primals: *tuple[A], has_aux: Literal[False] = False
-) -> tuple[R, Callable[..., tuple[A]]]: ...
-@overload
-def vjp(
-    func: Callable[[A, B], R], *primals: *tuple[A, B], has_aux: Literal[False] = False
-) -> tuple[R, Callable[..., tuple[A, B]]]: ...
-@overload
-def vjp(
-    func: Callable[[A], tuple[R, Aux]], *primals: *tuple[A], has_aux: Literal[True]
-) -> tuple[R, Callable[..., tuple[A]], Aux]: ...
-@overload
-def vjp(
-    func: Callable[..., R], *primals: Tree, has_aux: Literal[False] = False
-) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
-@overload
-def vjp(
-    func: Callable[..., tuple[R, Aux]], *primals: Tree, has_aux: Literal[True]
-) -> tuple[R, Callable[..., tuple[Any, ...]], Aux]: ...
-@overload
-def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]: ...
 @folding
 def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and its derivative in reverse mode.
@@ -228,37 +163,6 @@ def _check_cotangents(tree: Tree, out: Tree) -> None:
             )
 
 
-@overload
-def jvp(
-    func: Callable[[A], R],
-    primals: tuple[A],
-    tangents: tuple[A],
-    *,
-    strict: bool = False,
-    has_aux: Literal[False] = False,
-) -> tuple[R, R]: ...
-@overload
-def jvp(
-    func: Callable[..., R],
-    primals: Tree,
-    tangents: Tree,
-    *,
-    strict: bool = False,
-    has_aux: Literal[False] = False,
-) -> tuple[R, R]: ...
-@overload
-def jvp(
-    func: Callable[..., tuple[R, Aux]],
-    primals: Tree,
-    tangents: Tree,
-    *,
-    strict: bool = False,
-    has_aux: Literal[True],
-) -> tuple[R, R, Aux]: ...
-@overload
-def jvp(
-    func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
-) -> tuple[Any, ...]: ...
 @folding
 def jvp(
     func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
@@ -297,10 +201,6 @@ def _is_independent(out: Tensor) -> bool:
     return not hasattr(array, "slot") or tangent_of(array) is None
 
 
-@overload
-def linearize(func: Callable[[A], R], *primals: *tuple[A]) -> tuple[R, Callable[[A], R]]: ...
-@overload
-def linearize(func: Callable[..., R], *primals: Tree) -> tuple[R, Callable[..., R]]: ...
 @folding
 def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     """The value of a function, and its derivative as a function of the direction.
@@ -346,30 +246,6 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
 PRODUCTS = "Take torch.func.jvp or torch.func.vjp for products with vectors"
 
 
-@overload
-def jacrev(
-    func: Callable[Concatenate[Tensor, P], Tensor],
-    argnums: Literal[0] = 0,
-    *,
-    has_aux: Literal[False] = False,
-    chunk_size: ChunkSize = None,
-) -> Callable[Concatenate[Tensor, P], Tensor]: ...
-@overload
-def jacrev(
-    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]],
-    argnums: Literal[0] = 0,
-    *,
-    has_aux: Literal[True],
-    chunk_size: ChunkSize = None,
-) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
-@overload
-def jacrev(
-    func: Callable[P, Any],
-    argnums: Argnums = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: ChunkSize = None,
-) -> Callable[P, Any]: ...
 def jacrev(
     func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: ChunkSize = None
 ) -> Function:
@@ -393,30 +269,6 @@ def jacrev(
     return _jacobian(tapegrad.jacrev, reverse, func, argnums, has_aux, options)
 
 
-@overload
-def jacfwd(
-    func: Callable[Concatenate[Tensor, P], Tensor],
-    argnums: Literal[0] = 0,
-    has_aux: Literal[False] = False,
-    *,
-    randomness: str = "error",
-) -> Callable[Concatenate[Tensor, P], Tensor]: ...
-@overload
-def jacfwd(
-    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]],
-    argnums: Literal[0] = 0,
-    *,
-    has_aux: Literal[True],
-    randomness: str = "error",
-) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
-@overload
-def jacfwd(
-    func: Callable[P, Any],
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    *,
-    randomness: str = "error",
-) -> Callable[P, Any]: ...
 def jacfwd(
     func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Function:
@@ -475,12 +327,6 @@ def _jacobian(
     return jacobian
 
 
-@overload
-def hessian(
-    func: Callable[Concatenate[Tensor, P], Tensor], argnums: Literal[0] = 0
-) -> Callable[Concatenate[Tensor, P], Tensor]: ...
-@overload
-def hessian(func: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]: ...
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
     """The Hessian, forward over reverse: of shape `out.shape + argument.shape * 2`.
 

@@ -5,41 +5,14 @@ Knows that a Module keeps parameters and buffers by name. Must not know transfor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tapegrad._block import contextmanager, undoing
 from tapegrad._core.types import Tree
 from tapegrad.torch._tensor.tensor import Tensor
 
-Result_co = TypeVar("Result_co", covariant=True)
 
-
-class _HasForward(Protocol[Result_co]):
-    @property
-    def forward(self) -> Callable[..., Result_co]: ...
-
-
-@overload
-def functional_call(
-    module: _HasForward[Result_co],
-    parameter_and_buffer_dicts: Any,
-    args: Tree = None,
-    kwargs: dict[str, Tree] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Result_co: ...
-@overload
-def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: Any,
-    args: Tree = None,
-    kwargs: dict[str, Tree] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any: ...
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: Any,

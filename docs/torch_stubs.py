@@ -57,6 +57,15 @@ from typing import Any, NoReturn
 
 '''
 
+TABLE_OF_CONTENTS = '''\
+"""{title}.
+
+Written by docs/torch_stubs.py from what is there at run time: change that, not this.
+"""
+
+{imports}
+'''
+
 # The user's words for annotations of the source.
 TYPES = {
     "": "Any",
@@ -515,6 +524,12 @@ NAMESPACES = (
 )
 
 
+# Modules whose names are those that they import.
+CONTENTS = (
+    *("distributions", "distributions.transforms", "optim", "optim.lr_scheduler", "utils.data"),
+)
+
+
 def stubs() -> dict[Path, str]:
     """All stubs, by the file that each belongs in."""
     made = {
@@ -528,6 +543,13 @@ def stubs() -> dict[Path, str]:
         place = f"{word.replace('.', '/')}{inner}.pyi"
         made[place] = functions_stub(f"torch.{word}", sorted(set(module.__all__)))
     made |= {f"nn/{family}/modules.pyi": layers_stub(family) for family in LAYERS}
+    for word in CONTENTS:
+        module = importlib.import_module(f"tapegrad.torch.{word}")
+        inner = "/__init__" * (Path(module.__file__ or "").stem == "__init__")
+        title = f"The namespace `torch.{word}`"
+        made[f"{word.replace('.', '/')}{inner}.pyi"] = TABLE_OF_CONTENTS.format(
+            title=title, imports="\n".join(imports_of(module))
+        )
     made |= absent_stubs()
     return {PLACE / place: text for place, text in made.items()}
 

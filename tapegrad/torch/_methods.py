@@ -1,11 +1,12 @@
-"""Methods that a class is given from above, by a module that the class must not know.
+"""Names that a class or a module has from others: methods from above, tables of contents.
 
-Knows how a function becomes a method. Must not know any class.
+Knows how a function becomes a method, and what a module imports. Must not know any class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tapegrad._core.types import Function
 
@@ -27,3 +28,14 @@ def method_of(cls: type, name: str) -> Callable[[Function], Function]:
         return function
 
     return attach
+
+
+def contents(names: dict[str, Any], *modules: str) -> Iterator[str]:
+    """`__all__` of a module: what it imports of this package, and some modules within it.
+
+    Type checkers and editors know the names from the stub beside the module.
+    """
+    homes = {name: str(getattr(value, "__module__", "")) for name, value in names.items()}
+    public = {name for name in homes if not name.startswith("_")}
+    own = {name for name in public if homes[name].startswith("tapegrad.torch")}
+    yield from sorted(own.union(modules))

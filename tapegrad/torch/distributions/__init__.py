@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+from tapegrad.torch._methods import contents as _contents
 from tapegrad.torch.distributions import _kl_pairs as _kl_pairs
 from tapegrad.torch.distributions import constraint_registry, constraints, kl, transforms
 from tapegrad.torch.distributions._circle import ContinuousBernoulli, VonMises
@@ -82,79 +83,7 @@ from tapegrad.torch.distributions.transforms import (
     identity_transform,
 )
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "CatTransform",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "ComposeTransform",
-    "ContinuousBernoulli",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "Dirichlet",
-    "Distribution",
-    "ExpTransform",
-    "Exponential",
-    "ExponentialFamily",
-    "FisherSnedecor",
-    "Gamma",
-    "GeneralizedPareto",
-    "Geometric",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Independent",
-    "IndependentTransform",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LKJCholesky",
-    "Laplace",
-    "LogNormal",
-    "LogisticNormal",
-    "LowRankMultivariateNormal",
-    "LowerCholeskyTransform",
-    "MixtureSameFamily",
-    "Multinomial",
-    "MultivariateNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Pareto",
-    "Poisson",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "StudentT",
-    "TanhTransform",
-    "Transform",
-    "TransformedDistribution",
-    "Uniform",
-    "VonMises",
-    "Weibull",
-    "Wishart",
-    "biject_to",
-    "constraint_registry",
-    "constraints",
-    "identity_transform",
-    "kl",
-    "kl_divergence",
-    "register_kl",
-    "transform_to",
-    "transforms",
-]
+__all__ = list(_contents(globals(), "constraint_registry", "constraints", "kl", "transforms"))
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ Knows which there are. Must not know distributions.
 
 from __future__ import annotations
 
+from tapegrad.torch._methods import contents as _contents
 from tapegrad.torch.distributions._number_transforms import (
     AbsTransform,
     AffineTransform,
@@ -32,25 +33,4 @@ from tapegrad.torch.distributions._vector_transforms import (
     StickBreakingTransform,
 )
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CatTransform",
-    "ComposeTransform",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "identity_transform",
-]
+__all__ = list(_contents(globals()))

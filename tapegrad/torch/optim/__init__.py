@@ -8,6 +8,7 @@ kept the parameter's old value refuses to run backward.
 
 from __future__ import annotations
 
+from tapegrad.torch._methods import contents as _contents
 from tapegrad.torch.optim import lr_scheduler as lr_scheduler
 from tapegrad.torch.optim import swa_utils as swa_utils
 from tapegrad.torch.optim.adadelta import Adadelta
@@ -22,24 +23,5 @@ from tapegrad.torch.optim.rmsprop import RMSprop
 from tapegrad.torch.optim.rprop import Rprop
 from tapegrad.torch.optim.sgd import SGD
 
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SparseAdam",
-    "lr_scheduler",
-    "swa_utils",
-]
+__all__ = list(_contents(globals(), "lr_scheduler", "swa_utils"))
 __dir__ = __all__.copy

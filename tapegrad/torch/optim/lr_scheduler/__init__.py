@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapegrad.torch._methods import contents as _contents
 from tapegrad.torch.optim.lr_scheduler._composed import ChainedScheduler, SequentialLR
 from tapegrad.torch.optim.lr_scheduler._cyclic import CyclicLR, OneCycleLR
 from tapegrad.torch.optim.lr_scheduler._of_epoch import (
@@ -22,22 +23,5 @@ from tapegrad.torch.optim.lr_scheduler._scheduler import EPOCH_IS_DEPRECATED, LR
 _LRScheduler = LRScheduler  # its older name
 EPOCH_DEPRECATION_WARNING = EPOCH_IS_DEPRECATED  # PyTorch's name
 
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+__all__ = list(_contents(globals()))
 __dir__ = __all__.copy

@@ -5,6 +5,7 @@ Knows tensors as what is stacked. Must not know models.
 
 from __future__ import annotations
 
+from tapegrad.torch._methods import contents as _contents
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
 from tapegrad.torch.utils.data._datasets import (
     ChainDataset,
@@ -27,24 +28,5 @@ from tapegrad.torch.utils.data._samplers import (
 )
 from tapegrad.torch.utils.data._workers import get_worker_info
 
-__all__ = [
-    "BatchSampler",
-    "ChainDataset",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "StackDataset",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "default_collate",
-    "default_convert",
-    "get_worker_info",
-    "random_split",
-]
+__all__ = list(_contents(globals()))
 __dir__ = __all__.copy

@@ -30,8 +30,8 @@ from tapegrad.torch import (
 from tapegrad.torch import _programs as _programs
 from tapegrad.torch import _settings as _settings
 from tapegrad.torch import random as random
-from tapegrad.torch._absent import FINDER
-from tapegrad.torch._docstrings.sections import complete
+from tapegrad.torch._absent import FINDER as _FINDER
+from tapegrad.torch._docstrings.sections import complete as _complete
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
@@ -61,6 +61,7 @@ from tapegrad.torch._graph.modes import (
     set_grad_enabled,
 )
 from tapegrad.torch._install import install, uninstall
+from tapegrad.torch._methods import contents as _contents
 from tapegrad.torch._mixed_precision import GradScaler, autocast
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
@@ -68,8 +69,8 @@ from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, i
 from tapegrad.torch.func import vmap
 from tapegrad.torch.torch_version import __version__ as __version__
 
-FINDER.extend()
-_METHODS_ONLY = FINDER.methods_only()
+_FINDER.extend()
+_METHODS_ONLY = _FINDER.methods_only()
 
 
 def __getattr__(name: str) -> Any:
@@ -77,72 +78,23 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = _dtypes.BY_NAME.get(_dtypes.ALIASES.get(name, name))
     if found is None:
-        found = FINDER.made("", name)
+        found = _FINDER.made("", name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
     """The public names, and those of any module."""
-    known = {*OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES, *FINDER.names(""), *__all__}
+    known = {*OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES, *_FINDER.names(""), *__all__}
     known -= _METHODS_ONLY
-    special = {name for name in globals() if name.startswith("__")}
-    return sorted({name for name in known if not name.startswith("_")} | special)
+    dunders = {name for name in globals() if name.startswith("__")}
+    return sorted({name for name in known if not name.startswith("_")} | dunders)
 
 
-__all__ = [
-    "GradScaler",
-    "Size",
-    "Tensor",
-    "autocast",
-    "autograd",
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "device",
-    "distributions",
-    "dtype",
-    "e",
-    "enable_grad",
-    "fft",
-    "finfo",
-    "func",
-    "get_default_device",
-    "get_default_dtype",
-    "iinfo",
-    "inf",
-    "inference_mode",
-    "install",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "layout",
-    "legacy_contiguous_format",
-    "linalg",
-    "memory_format",
-    "nan",
-    "nn",
-    "no_grad",
-    "optim",
-    "pi",
-    "preserve_format",
-    "profiler",
-    "random",
-    "return_types",
-    "serialization",
-    "set_default_device",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "signal",
-    "special",
-    "strided",
-    "testing",
-    "types",
-    "uninstall",
-    "utils",
-    "version",
-    "vmap",
-]
+_MODULES = (
+    "autograd distributions fft func linalg nn optim profiler random return_types serialization "
+    "signal special testing types utils version"
+)
+__all__ = list(_contents(globals(), "e", "inf", "nan", "pi", *_MODULES.split()))
 
-complete()
+_complete()

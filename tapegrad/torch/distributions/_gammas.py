@@ -64,12 +64,6 @@ class Gamma(ExponentialFamily):
         mean=lambda p: p.concentration / p.rate,
         mode=lambda p: ((p.concentration - 1) / p.rate).clamp(min=0),
         variance=lambda p: p.concentration / p.rate.pow(2),
-        entropy=lambda p: (
-            p.concentration
-            - p.rate.log()
-            + _log_gamma(p.concentration)
-            + (1 - p.concentration) * p.concentration.digamma()
-        ),
         _natural_params=lambda p: (p.concentration - 1, -p.rate),
         _log_normalizer=lambda p, x, y: (x + 1).lgamma() - (x + 1) * (-y).log(),
         _mean_carrier_measure=lambda p: 0,
@@ -92,6 +86,10 @@ class Gamma(ExponentialFamily):
     def cdf(self, value: Any) -> Tensor:
         igamma = OPERATIONS["igamma"]
         return igamma(self.concentration, self.rate * self._checked(value))
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a - self.rate.log() + _log_gamma(a) + (1 - a) * a.digamma()
 
 
 class Chi2(Gamma):

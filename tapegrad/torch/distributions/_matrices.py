@@ -72,15 +72,6 @@ class Wishart(_ByMatrix, ExponentialFamily):
     )
     _formulas = formulas(
         mean=lambda p: p._scale * p.covariance_matrix,
-        entropy=lambda p: (
-            (p._event_shape[-1] + 1)
-            * (p._event_shape[-1] * math.log(2.0) / 2 + p._half_log_determinant())
-            + multivariate_log_gamma(p.df / 2, p._event_shape[-1])
-            - (p.df - p._event_shape[-1] - 1)
-            / 2
-            * _multivariate_digamma(p.df / 2, p._event_shape[-1])
-            + p.df * p._event_shape[-1] / 2
-        ),
         _natural_params=lambda p: (-p.precision_matrix / 2, (p.df - p._event_shape[-1] - 1) / 2),
         _mean_carrier_measure=lambda p: 0,
     )
@@ -171,6 +162,15 @@ class Wishart(_ByMatrix, ExponentialFamily):
         shape = y + (size + 1) / 2
         found = shape * (-linalg.slogdet(-2 * x)[1] + math.log(2.0) * size)
         return found + multivariate_log_gamma(shape, size)
+
+    def entropy(self) -> Tensor:
+        df, size = self.df, self._event_shape[-1]
+        return (
+            (size + 1) * (size * math.log(2.0) / 2 + self._half_log_determinant())
+            + multivariate_log_gamma(df / 2, size)
+            - (df - size - 1) / 2 * _multivariate_digamma(df / 2, size)
+            + df * size / 2
+        )
 
 
 def _shown(value: Any) -> Any:

@@ -52,9 +52,6 @@ class Weibull(TransformedDistribution):
             p.scale * ((p.concentration - 1) / p.concentration) ** p.concentration.reciprocal()
         ),
         variance=lambda p: p.scale.pow(2) * (p._moment(2) - p._moment(1) ** 2),
-        entropy=lambda p: (
-            EULER * (1 - 1 / p.concentration) + (p.scale / p.concentration).log() + 1
-        ),
     )
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
@@ -66,6 +63,10 @@ class Weibull(TransformedDistribution):
     def _moment(self, order: int) -> Any:
         """The mean of the powers of what has the scale 1."""
         return (1 + order / self.concentration).lgamma().exp()
+
+    def entropy(self) -> Tensor:
+        k = self.concentration
+        return EULER * (1 - 1 / k) + (self.scale / k).log() + 1
 
 
 class Pareto(TransformedDistribution):
@@ -181,12 +182,6 @@ class InverseGamma(TransformedDistribution):
     _formulas = formulas(
         mean=lambda p: _where(p.concentration > 1, p.rate / (p.concentration - 1), math.inf),
         mode=lambda p: p.rate / (p.concentration + 1),
-        entropy=lambda p: (
-            p.concentration
-            + p.rate.log()
-            + p.concentration.lgamma()
-            - (1 + p.concentration) * p.concentration.digamma()
-        ),
     )
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
@@ -201,6 +196,10 @@ class InverseGamma(TransformedDistribution):
         a = self.concentration
         found = self.rate.square() / ((a - 1).square() * (a - 2))
         return _where(a > 2, found, math.inf)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
 
 class FisherSnedecor(Distribution):

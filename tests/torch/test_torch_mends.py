@@ -848,3 +848,76 @@ def test_a_wishart_distribution_says_how_many_degrees_of_freedom_it_needs() -> N
         return str(made.arg_constraints), str(made.expand((2, 2)).arg_constraints), wrong
 
     assert answers(torch) == of_pytorch(answers)
+
+
+# --- Within functional transforms ----------------------------------------------------------------
+
+
+NESTED: dict[str, Any] = {
+    "grad of grad": lambda t, g, x: g(g(lambda y: y.data * y * y))(x),
+    "hessian": lambda t, g, x: t.func.hessian(lambda v: (v.data * v * v).sum())(t.ones(2)),
+    "both tensors": lambda t, g, x: g(lambda v: g(lambda y: (v * y).data * y)(v))(x),
+    "a tensor of the graph": lambda t, g, x: g(lambda y: (x.requires_grad_() * y).data * y)(x),
+    "jvp of grad": lambda t, g, x: t.func.jvp(g(lambda y: y.data * y), (x,), (x,)),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_data_within_nested_transforms_is_refused(name: str) -> None:
+    with pytest.raises(RuntimeError, match=r"PyTorch's cuts the innermost .* Use detach\(\)"):
+        NESTED[name](torch, torch.func.grad, torch.tensor(2.0))
+
+
+def test_data_within_one_transform() -> None:
+    def answers(t: Any) -> Any:
+        g, x = t.func.grad, t.tensor(2.0)
+
+        def assigned(y: Any) -> Any:
+            z = y * 2
+            z.data = t.ones(())
+            return z
+
+        return [
+            answer_of(g(lambda y: y.data * y), x),
+            answer_of(g(lambda v: g(lambda y: v.data * y * y)(v) * v), x),
+            answer_of(t.func.jvp(lambda y: y.data * y, (x,), (x,))[1].item),
+            answer_of(g(assigned), x),
+        ]
+
+    assert answers(torch) == of_pytorch(answers)
+
+
+def test_a_value_that_a_transform_has_left_behind_says_so() -> None:
+    def answers(t: Any) -> Any:
+        kept: list[Any] = []
+        t.func.grad(lambda x: (kept.append(x * 2), x.sum())[1])(t.tensor([1.0, 2.0]))
+        return repr(kept[0]), (kept[0] + 1).tolist(), (kept[0] + 1).requires_grad
+
+    assert answers(torch) == of_pytorch(answers)
+
+
+VIEWED: dict[str, Any] = {
+    "mT": lambda x: x.mT.view(-1),
+    "t": lambda x: x.t().view(6),
+    "expand": lambda x: x[:, :1].expand(2, 3).view(6),
+    "columns": lambda x: x[:, 1:].view(-1),
+    "twice": lambda x: x.t().t().view(-1),
+    "rows": lambda x: x.t().view(3, 2, 1),
+    "sizes of 1": lambda x: x[:, None].squeeze(1).view(-1),
+    "contiguous": lambda x: x.t().contiguous().view(-1),
+    "reshape": lambda x: x.t().reshape(-1),
+    "part": lambda x: x.view(-1)[::2].view(3),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_views_within_transforms_need_the_memory_that_they_need_outside(name: str) -> None:
+    def answers(t: Any) -> Any:
+        x, call = t.arange(6.0).reshape(2, 3), VIEWED[name]
+        return [
+            answer_of(t.func.grad(lambda y: (call(y) ** 2).sum()), x),
+            answer_of(t.func.hessian(lambda y: (call(y) ** 2).sum()), x),
+            answer_of(lambda: t.func.jvp(call, (x,), (x,))[1]),
+        ]
+
+    assert answers(torch) == of_pytorch(answers)

@@ -105,6 +105,19 @@ def unlogged(value: Value, floor: float) -> Value:
     return tape.array(inner, slot, tape, value.spec)
 
 
+def transforms_of(value: Value) -> int:
+    """How many open transforms differentiate a value, the graph of tensors among them."""
+    found = 0
+    while isinstance(value, (Traced, Mapped)):
+        if isinstance(value, Traced) and value.slot != -1:
+            tape = value.tape
+            while tape is not None and not tape.is_closed():
+                found += 1
+                tape = tape.parent
+        value = value._value
+    return found
+
+
 def is_differentiated(value: Value, *, forward: bool = False) -> bool:
     """Whether a functional transform in reverse mode, or also in forward mode, traces a value."""
     while type(value) is not ndarray:

@@ -47,6 +47,7 @@ from tapegrad.torch._graph.tracing import (
     is_differentiated,
     is_dual,
     tangent_of,
+    transforms_of,
     unlogged,
 )
 from tapegrad.torch._graph.versions import (
@@ -454,6 +455,12 @@ class Tensor:
                 "Use detach()."
             )
         else:
+            if transforms_of(value) > 1:
+                raise RuntimeError(
+                    "accessing `data` within nested functional transforms, or of a value that "
+                    "also depends on a tensor that requires grad: PyTorch's cuts the innermost "
+                    "transform alone, which is not possible here. Use detach(), which cuts all."
+                )
             made = of_value(plain_of(self))
         share_always(self, made)
         if self._inference is not made._inference:
@@ -468,6 +475,10 @@ class Tensor:
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
+            )
+        if transforms_of(self._value) or transforms_of(value._value):
+            raise RuntimeError(
+                "mutating directly with `.data` inside functorch transform is not allowed."
             )
         if self.node is not LEAF:
             self.node = node_at(self, value._value.shape)

@@ -253,8 +253,8 @@ def _repr_traced(tensor: Tensor) -> str:
     if not (isinstance(value, Traced) or is_mapped(value)):
         return repr_of(of_value(printed(value), tensor.node))
     if isinstance(value, Traced):
-        inner, name, level = value._value, "GradTrackingTensor", value.tape.level
-        words = f"lvl={level}"
+        inner, name, tape = value._value, "GradTrackingTensor", value.tape
+        words = f"lvl={-2 if tape.is_closed() else tape.level}"  # as PyTorch's after the transform
     else:
         inner, name = value._value, "BatchedTensor"
         words = f"lvl={value.level}, bdim=0"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dims import by_name, clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
@@ -89,6 +90,18 @@ def fits_in_memory(value: Value, shape: tuple[int, ...]) -> bool:
     return bool(np.may_share_memory(made, value)) or not value.size
 
 
+def _in_memory(tensor: Tensor) -> Value:
+    """The value whose strides tell of the memory of a tensor; a traced one if these are not known.
+
+    In a trace a view has the strides that it would have outside, a result those of NumPy.
+    """
+    value, base = tensor._value, tensor._base
+    if type(value) is ndarray or base is None:
+        return value
+    whole = untraced(base._value)
+    return untraced(value) if type(whole) is ndarray and whole.flags.c_contiguous else value
+
+
 def reshaped(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Tensor:
     """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
     planned = _reshaping(input, shape, label)
@@ -146,7 +159,7 @@ def view(self: Tensor, *size: Sizes, **words: Any) -> Plan:
         return _reinterpreted(self, size[0])
     value = self._value
     shape = _sized(size, math.prod(value.shape))
-    if not fits_in_memory(value, shape):
+    if not fits_in_memory(_in_memory(self), shape):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."

@@ -921,3 +921,17 @@ def test_views_within_transforms_need_the_memory_that_they_need_outside(name: st
         ]
 
     assert answers(torch) == of_pytorch(answers)
+
+
+def test_a_module_called_with_other_names_says_which() -> None:
+    def answers(t: Any) -> Any:
+        x, layer = t.ones(1, 2), t.nn.Linear(2, 2)
+        zeros = {"weight": t.zeros(2, 2), "bias": t.zeros(2), "other": t.zeros(1)}
+
+        def called(*names: str) -> Any:
+            given = {name: zeros[name] for name in names}
+            return answer_of(lambda: t.func.functional_call(layer, given, x, strict=True) and None)
+
+        return [called("other"), called("weight"), called(*zeros)]
+
+    assert answers(torch) == of_pytorch(answers)

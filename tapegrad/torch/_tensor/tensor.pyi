@@ -1336,8 +1336,6 @@ class Tensor:
         """1 / sqrt(x) of each element."""
     def rsqrt_(self) -> Tensor:
         """`rsqrt`, written into this tensor's own memory."""
-    def rsub(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
-        """`other - alpha * input`."""
     def scatter(
         self,
         dim: _int,

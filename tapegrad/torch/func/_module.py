@@ -65,9 +65,14 @@ def functional_call(
         names = {name for of in members for name, _ in of(remove_duplicate=not tie_weights)}
         missing, unknown = names - given.keys(), given.keys() - names
         if missing or unknown:
+            found = (("Unexpected", unknown), ("Missing", missing))
+            texts = [
+                f"\n\t{word} key(s): {', '.join(map(repr, sorted(keys)))}."
+                for word, keys in found
+                if keys
+            ]
             raise RuntimeError(
-                "Error(s) in reparametrizing: unexpected names "
-                f"{sorted(unknown)}, missing names {sorted(missing)}"
+                f"Error(s) in reparametrizing for {type(module).__name__}:{''.join(texts)}"
             )
     with _in_place_of(module, given):
         return module(*args, **(kwargs or {}))

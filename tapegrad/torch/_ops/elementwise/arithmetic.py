@@ -157,7 +157,7 @@ def _rsub_name(input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
     return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
 
 
-@operation(_rsub_name, planned=True)
+@operation(_rsub_name, method=False, planned=True)
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`.
 

@@ -31,8 +31,7 @@ MORE = {
     "torch.profiler": "KinetoStepTracker",
     "torch.random": "Generator default_generator",
 }
-# What attributes of Tensor are beside PyTorch's: the node of the graph, and `torch.rsub`.
-OF_TENSORS = {"node", "rsub"}
+OF_TENSORS = {"node"}  # the attributes of Tensor beside PyTorch's: the node of the graph
 # What PyTorch lists by accident, names without use here, modules that a program may have imported.
 UNLISTED = {
     "torch.autograd": {"variable"},

@@ -935,3 +935,9 @@ def test_a_module_called_with_other_names_says_which() -> None:
         return [called("other"), called("weight"), called(*zeros)]
 
     assert answers(torch) == of_pytorch(answers)
+
+
+@pytest.mark.parametrize("word", ["huber_loss", "smooth_l1_loss"])
+def test_second_derivatives_where_squares_pass_into_absolute_values(word: str) -> None:
+    x = np.array([1.0, -2.0, 0.5, -1.0, 0.0, -0.25, 3.0])
+    agree(lambda t, x: getattr(t.nn.functional, word)(x, t.zeros_like(x)), x, order=2)

@@ -226,7 +226,10 @@ def _huber(x: Value, y: Value, delta: float) -> Value:
 
 
 def _huber_slope(x: Value, y: Value, delta: float) -> Value:
-    return clipped(x - y, -delta, delta)
+    apart = x - y
+    if is_own(apart):
+        return clipped(apart, -delta, delta)
+    return np.where(np.absolute(apart) < delta, apart, delta * np.sign(apart))
 
 
 HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0")

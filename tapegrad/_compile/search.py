@@ -27,7 +27,19 @@ import numpy as np
 
 from tapegrad._compile import standard
 from tapegrad._compile.names import names_in, stored_by
-from tapegrad._compile.standard import Read, Write, is_standard
+from tapegrad._compile.places import (
+    Cell,
+    Defaults,
+    Elements,
+    InClass,
+    Items,
+    Missing,
+    Names,
+    Place,
+    Slots,
+    entries,
+)
+from tapegrad._compile.standard import is_standard
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._program.containers import FOLLOWED
@@ -50,17 +62,6 @@ PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellip
 _MOST = 50_000  # values, beyond which a function's surroundings are not looked at
 
 
-class Missing:
-    """Stands for a name that is not bound."""
-
-
-class Holder(NamedTuple):
-    """A place with values: how they are read, and how they are put back."""
-
-    read: Read
-    write: Write
-
-
 class Settings(NamedTuple):
     """The data of an installed package's class, by names, and those of tables among them."""
 
@@ -72,7 +73,7 @@ class Settings(NamedTuple):
         """A copy of the present state, to see what a call of f changes."""
         held = vars(self.kind)
         now = {name: held.get(name, Missing) for name in self.names}
-        return now | {name: _entries(now[name]) for name in self.tables} | {_NEW: len(held)}
+        return now | {name: entries(now[name]) for name in self.tables} | {_NEW: len(held)}
 
 
 class Search:
@@ -93,7 +94,7 @@ class Search:
         self.ran = ran
         self.counted = counted
         self.settings: list[Settings] = []
-        self.holders: list[Holder] = []
+        self.places: list[Place] = []
         self.arrays: list[Any] = []
         self.random: list[Any] = []
         self.unseen: str | None = None  # why not all that it may read can be looked at
@@ -122,7 +123,7 @@ class Search:
                 self._of_names()
             if not self.waiting and self.stores:
                 for function in self.bare:
-                    self._dict(function.__dict__)
+                    self._hold(Items(function.__dict__, function))
                 self.bare = []
         if "random" in self.names and "numpy.random" in sys.modules:
             self.random.append(_global_generator())
@@ -145,14 +146,14 @@ class Search:
                 return
         self._object(value)
 
-    def _hold(self, read: Read, write: Write | None = None, *, names: Any = None) -> None:
+    def _hold(self, place: Place, *, names: Any = None) -> None:
         """A place with values, which are followed.
 
         names: of these values, where one that is used up is followed only if its name is used.
         """
-        values = read()
+        values = place.read()
         self.count += len(values)
-        self.holders.append(Holder(read, write or _nowhere))
+        self.places.append(place)
         if names is None:
             self.waiting.extend(values)
             return
@@ -166,48 +167,39 @@ class Search:
     # -- containers ------------------------------------------------------------------------------
 
     def _dict(self, value: Any) -> None:
-        of: Any = dict  # one with an order of its own is read by that
-        if issubclass(type(value), collections.OrderedDict):
-            of = collections.OrderedDict
-
-        def write(was: list[Any]) -> None:
-            half = len(was) // 2
-            of.clear(value)
-            of.update(value, zip(was[:half], was[half:], strict=True))
-
-        self._hold(lambda: [*of.keys(value), *of.values(value)], write)
+        self._hold(Items(value))
 
     def _list(self, value: Any) -> None:
-        self._hold(lambda: list.copy(value), functools.partial(list.__setitem__, value, _ALL))
+        self._hold(Elements(value))
 
     def _tuple(self, value: Any) -> None:  # whoever holds it holds its parts
         self.count += len(value)
         self.waiting.extend(tuple.__iter__(value))
 
     def _deque(self, value: Any) -> None:
-        self._hold(lambda: list(value), functools.partial(_refill, value, value.extend))
+        self._hold(Place(lambda: list(value), functools.partial(_refill, value, value.extend)))
 
     def _set(self, value: Any) -> None:
-        self._hold(lambda: list(value), functools.partial(_refill, value, value.update))
+        self._hold(Place(lambda: list(value), functools.partial(_refill, value, value.update)))
 
     def _frozen(self, value: Any) -> None:
-        self._hold(lambda: list(value))
+        self._hold(Place(lambda: list(value)))
 
     def _bytes(self, value: Any) -> None:
         def write(was: list[Any]) -> None:
             np.frombuffer(value, np.uint8)[:] = np.frombuffer(was[0], np.uint8)
 
-        self._hold(lambda: [bytes(value)], write)
+        self._hold(Place(lambda: [bytes(value)], write))
 
     def _mapping(self, value: Any) -> None:
-        self._hold(lambda: [*value.keys(), *value.values()])
+        self._hold(Place(lambda: [*value.keys(), *value.values()]))
 
     # -- what NumPy's arrays and generators are ---------------------------------------------------
 
     def _array(self, value: Any) -> None:
         other = type(value) is not np.ndarray
         if value.dtype == object:
-            self._hold(lambda: list(np.asarray(value).flat))
+            self._hold(Place(lambda: list(np.asarray(value).flat)))
         else:
             self.arrays.append(np.ndarray.view(value, np.ndarray) if other else value)
         if other:
@@ -222,7 +214,8 @@ class Search:
             for name in value.dtype.names:
                 value[name] = before[name]
 
-        self._hold(lambda: [value.tobytes()], None if value.dtype.hasobject else write)
+        put_back = None if value.dtype.hasobject else write
+        self._hold(Place(lambda: [value.tobytes()], put_back))
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -241,7 +234,7 @@ class Search:
         if self._is_fixed(f) or f.__globals__.get("__name__") == _OF_NUMBA:
             self.waiting.append(getattr(f, "__wrapped__", None))
             for cell in f.__closure__ or ():  # as of a decorator: a function of the program's
-                self.waiting += [x for x in _contents(cell) if isinstance(x, types.FunctionType)]
+                self.waiting += [x for x in Cell(cell).read() if isinstance(x, types.FunctionType)]
             if f.__name__ in standard.ENVIRONMENT and is_standard(_module_of(f)):
                 self.waiting.append(os.environ)
             elif f.__name__ == "getLogger" and _module_of(f) == "logging":
@@ -251,11 +244,11 @@ class Search:
         if is_unused and _home(f.__globals__) == self.root:
             return
         for cell in f.__closure__ or ():
-            self._hold(functools.partial(_contents, cell), functools.partial(_fill, cell))
+            self._hold(Cell(cell))
         if f.__defaults__ or f.__kwdefaults__:
-            self._hold(lambda: [f.__defaults__, f.__kwdefaults__])
+            self._hold(Defaults(f))
         if f.__dict__:
-            self._dict(f.__dict__)
+            self._hold(Items(f.__dict__, f))
         else:
             self.bare.append(f)
         self._code(f.__code__, f.__globals__)
@@ -271,7 +264,7 @@ class Search:
         looked = [name for name in found.globals if self._is_looked_at(name, known)]
         if not _BY_GLOBALS.isdisjoint((*found.globals, *found.attributes)):
             looked = [name for name in known if not _is_own(name)]  # any of them may be meant
-            self._hold(lambda: [len(known)])
+            self._hold(Place(lambda: [len(known)]))
         if looked:
             self._names(known, looked, constructs=constructs)
         for name, level in found.imported:
@@ -282,7 +275,7 @@ class Search:
                 continue
             for part in {name, name.partition(".")[0]}:
                 if not _of_library(part):
-                    self._hold(functools.partial(_module_named, part))
+                    self._hold(Place(functools.partial(_module_named, part)))
         for name, attribute in found.parts:
             module = known.get(name, sys.modules.get(name))
             if isinstance(module, types.ModuleType) and is_standard(module.__name__):
@@ -294,13 +287,13 @@ class Search:
         if isinstance(found, types.ModuleType) and _of_library(found.__name__):
             if found.__name__ == "random":
                 self.random.append(found._inst)
-            return False
+            return True  # another may get its name, as of `xp`
         of_python = vars(builtins).get(name, Missing) if found is Missing else Missing
         if of_python is Missing:
             return True
         if not isinstance(of_python, (types.BuiltinFunctionType, type)) and not _is_own(name):
             self._names(vars(builtins), [name])  # where a program has put it
-        return False
+        return not _is_own(name)  # a global of the name may hide Python's
 
     def _part(self, module: types.ModuleType, name: str) -> None:
         """The object of a module of Python's own library under a name."""
@@ -317,18 +310,7 @@ class Search:
 
         constructs: whether these are the names in a constructor, whose counters do not count.
         """
-
-        def write(was: list[Any]) -> None:
-            for name, value in zip(names, was, strict=True):
-                if value is not Missing:
-                    holder[name] = value
-                else:
-                    holder.pop(name, None)
-
-        def read() -> list[Any]:
-            return [holder.get(name, Missing) for name in names]
-
-        self._hold(read, write, names=names if constructs else None)
+        self._hold(Names(holder, names), names=names if constructs else None)
 
     # -- modules, classes, objects ---------------------------------------------------------------
 
@@ -369,12 +351,12 @@ class Search:
         if self.finds_loggers:
             self.finds_loggers = False
             self.waiting += standard.loggers(self.names)
-            self._hold(standard.count_of_loggers)
+            self._hold(Place(standard.count_of_loggers))
         if not self.names.isdisjoint(_BY_IMPORT):
             for name in self.names:
                 found = sys.modules.get(name)
                 if isinstance(found, types.ModuleType) and id(found) not in self.known:
-                    self._hold(functools.partial(_module_named, name))
+                    self._hold(Place(functools.partial(_module_named, name)))
         used = [value for name, value in self.doubtful if name in self.used]
         if used:  # once: with them waiting, the search goes on
             self.doubtful = [pair for pair in self.doubtful if pair[0] not in self.used]
@@ -384,7 +366,7 @@ class Search:
         """Context of the arithmetic of decimal numbers."""
         if module in standard.DECIMALS and not self.counts_decimals:
             self.counts_decimals = True
-            self._hold(standard.context_of_decimals)
+            self._hold(Place(standard.context_of_decimals))
 
     def _class(self, value: Any) -> None:
         self._of_decimals(_module_of(value))
@@ -399,8 +381,7 @@ class Search:
                 self._settings(kind)
                 continue
             names = [x for x, part in list(held.items()) if not _is_own(x) or callable(part)]
-            read = functools.partial(_held_by_class, held, names)
-            self._hold(read, functools.partial(_put_in_class, kind, names), names=names)
+            self._hold(InClass(kind, names), names=names)
 
     def _settings(self, kind: type) -> None:
         """The data of an installed package's class, which a program may set; its code is fixed."""
@@ -414,9 +395,8 @@ class Search:
         }
         names = [x for x, part in list(held.items()) if x not in counted and _is_setting(x, part)]
         tables = [x for x in names if type(held[x]) in _TABLES]
-        read = functools.partial(_settings_in, held, names, tables, count=_NEW not in counted)
         self.count += len(names)
-        self.holders.append(Holder(read, functools.partial(_put_in_class, kind, names)))
+        self.places.append(InClass(kind, names, tables, count=_NEW not in counted))
         self.settings.append(Settings(kind, names, tables))
         arrays = [held[x] for x in names if type(held[x]) is np.ndarray]
         self.waiting += [x for x in arrays if x.nbytes <= _SMALL]
@@ -430,7 +410,7 @@ class Search:
         for followed, (read, write) in FOLLOWED.items():
             if issubclass(kind, followed):
                 self._class(kind)
-                self._hold(functools.partial(read, value), functools.partial(write, value))
+                self._hold(Place(functools.partial(read, value), functools.partial(write, value)))
                 return
         module = _module_of(kind)
         if module.startswith("numpy.random") or _is_pythons(value):
@@ -461,7 +441,7 @@ class Search:
         state = standard.state_of(value)
         if state is not None:
             self._class(type(value))
-            self._hold(*state)
+            self._hold(Place(*state))
             self.waiting.append(getattr(value, "__wrapped__", None))
         elif standard.holds_memory(value):
             self._class(type(value))
@@ -474,7 +454,7 @@ class Search:
     def _attributes(self, value: Any) -> None:
         held = getattr(value, "__dict__", None)
         if type(held) is dict:
-            self._dict(held)
+            self._hold(Items(held, value))
         slots = [
             slot
             for kind in type(value).__mro__
@@ -483,26 +463,20 @@ class Search:
             if type(slot) is types.MemberDescriptorType
         ]
         if slots:
-
-            def write(was: list[Any]) -> None:
-                for slot, part in zip(slots, was, strict=True):
-                    if part is not Missing:
-                        slot.__set__(value, part)
-                    elif _slot(slot, value) is not Missing:
-                        slot.__delete__(value)
-
-            self._hold(lambda: [_slot(slot, value) for slot in slots], write)
+            self._hold(Slots(value, slots))
 
     def _reference(self, value: Any) -> None:
-        self._hold(lambda: [value()])
+        self._hold(Place(lambda: [value()]))
 
     def _variable(self, value: Any) -> None:
-        self._hold(lambda: [value.get(None)])
+        self._hold(Place(lambda: [value.get(None)]))
 
     # -- what is fixed ----------------------------------------------------------------------------
 
     def _is_fixed(self, value: Any) -> bool:
         """Whether a function or class is the code of a library, or of an installed package."""
+        if isinstance(value, types.FunctionType) and "__name__" not in value.__globals__:
+            return False  # of `exec`: it has no module
         name = _module_of(value)
         return _of_library(name) or self._is_installed(name)
 
@@ -543,7 +517,6 @@ class Search:
     )
 
 
-_ALL = slice(None)
 _NEW = ""  # stands for the names that a class gets
 _TABLES = frozenset((dict, list, tuple))
 _FEW = 100  # entries of a table of settings
@@ -567,60 +540,9 @@ _NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dty
 _BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, bytearray))
 
 
-def _nowhere(was: list[Any]) -> None:
-    """State that cannot be put back."""
-
-
 def _refill(value: Any, fill: Any, was: list[Any]) -> None:
     value.clear()
     fill(was)
-
-
-def _contents(cell: Any) -> list[Any]:
-    try:
-        return [cell.cell_contents]
-    except ValueError:  # not bound yet
-        return [Missing]
-
-
-def _fill(cell: Any, was: list[Any]) -> None:
-    if was[0] is not Missing:
-        cell.cell_contents = was[0]
-    else:
-        del cell.cell_contents
-
-
-def _slot(slot: Any, value: Any) -> Any:
-    try:
-        return slot.__get__(value)
-    except AttributeError:
-        return Missing
-
-
-def _held_by_class(held: Any, names: list[str]) -> list[Any]:
-    return [*[held.get(name, Missing) for name in names], len(held)]
-
-
-def _settings_in(held: Any, names: list[str], tables: list[str], *, count: bool) -> list[Any]:
-    """Data in a class, what is in its tables, and how many names there are."""
-    found = [held.get(name, Missing) for name in names]
-    for name in tables:
-        found += _entries(held.get(name))
-    if count:
-        found.append(len(held))
-    return found
-
-
-def _entries(table: Any) -> tuple[Any, ...]:
-    if type(table) is dict:
-        return (*table, *table.values())
-    return tuple(table) if type(table) in _TABLES else ()
-
-
-def _put_in_class(kind: Any, names: list[str], was: list[Any]) -> None:
-    for name, part in zip(names, was, strict=False):
-        if part is not vars(kind).get(name, Missing):
-            setattr(kind, name, part)
 
 
 def _is_setting(name: str, value: Any) -> bool:
@@ -787,7 +709,6 @@ def _usual(state: Any) -> Any:
 
 __all__ = [
     "PLAIN",
-    "Holder",
     "Search",
     "Settings",
     "hidden_states",

@@ -7,6 +7,7 @@ know programs.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -71,21 +72,22 @@ def layout(array: Any) -> Any:
     return order, flags.writeable
 
 
-def short_key(args: Any, given: list[Any]) -> Any:
-    """Key of a program in arguments that are arrays in C order, or numbers; else None.
+def short_key(values: Iterable[Any], given: list[Any]) -> Any:
+    """Key of a program in arguments of everyday kinds, in half a signature's time; else None.
 
-    Lists and tuples of such are taken, too. The arrays and numbers are appended to `given`.
+    They are arrays, numbers and what counts by value, in lists, tuples and dicts. Two calls of one
+    key have one signature. The arrays and numbers are appended to `given`, as inputs.
     """
-    if len(args) == 1 and type(args[0]) in NUMBERS:
-        given.append(args[0])
-        return type(args[0])
     key: list[Any] = []
-    for x in args:
+    for x in values:
         kind = type(x)
         if kind is _ARRAY:
-            if not x.flags.carray:  # C order, and writeable: see `layout`
-                return None
-            key.append((x.shape, x.dtype))
+            key.append(x.shape)
+            key.append(x.dtype)
+            if not x.flags.carray:
+                if x.dtype.hasobject:
+                    return None
+                key.append(layout(x))
             given.append(x)
         elif kind in NUMBERS:
             key.append(kind)
@@ -95,6 +97,13 @@ def short_key(args: Any, given: list[Any]) -> Any:
             if inner is None:
                 return None
             key.append((kind, inner))
+        elif kind is dict:
+            inner = short_key(x.values(), given)
+            if inner is None:
+                return None
+            key.append((kind, tuple(x), inner))
+        elif kind in STATIC:
+            key.append((kind, x))
         else:
             return None
     return tuple(key)

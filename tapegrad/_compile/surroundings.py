@@ -14,13 +14,14 @@ import threading
 from collections.abc import Callable
 from operator import is_
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.guards import Kept, guard_of
+from tapegrad._compile.places import Place
 from tapegrad._compile.search import (
     PLAIN,
-    Holder,
     Search,
     Settings,
     hidden_states,
@@ -30,42 +31,52 @@ from tapegrad._compile.search import (
 from tapegrad._core.types import Function
 
 _MANY = 100  # places
-_SHORT = 1 << 14  # bytes of an array that is compared as bytes, which costs less
+_LOOKS = 3  # that are made by reading all places, before there is code
+_GENERATED = 500  # places for which there is code, as 50 us a place are paid for it
 
 
-class Kept(NamedTuple):
-    """An array, and what was in it."""
-
-    array: Any
-    copy: Any
-    bits: bytes | None  # of a short one
-
-    def is_in(self, now: Any) -> bool:
-        """Whether an array holds the same bits."""
-        copy = self.copy
-        if now.shape != copy.shape or now.dtype != copy.dtype:
-            return False
-        if self.bits is not None:
-            return bool(now.tobytes() == self.bits)
-        return _equal_arrays(now, copy)
-
-
-def _kept(array: Any) -> Kept:
-    copy = array.copy("K")
-    short = array.nbytes <= _SHORT and not array.dtype.hasobject
-    return Kept(array, copy, copy.tobytes() if short else None)
-
-
-class _State(NamedTuple):
+class _State:
     """State found outside at some time."""
 
-    holders: list[Holder]
-    held: list[list[Any]]  # what was in each holder
-    arrays: dict[int, Kept]  # arrays among that, by id
-    changes: int  # how often something had changed until then
-    random: tuple[Any, ...]  # generators
-    unseen: str | None  # why not all of it can be looked at
-    settings: list[Settings]  # of classes of installed packages
+    def __init__(self, search: Search, known: dict[int, Kept], changes: int = 0) -> None:
+        self.places: list[Place] = search.places
+        self.held = [place.read() for place in search.places]  # what was in each
+        self.arrays: dict[int, Kept] = {}  # arrays among that, by id
+        for array in search.arrays:
+            before = known.get(id(array))
+            if before is None or before.array is not array or not before.is_in(array):
+                before = Kept(array)
+            self.arrays[id(array)] = before
+        self.changes = changes  # how often something had changed until then
+        self.random = tuple(search.random)  # generators
+        self.unseen = search.unseen  # why not all of it can be looked at
+        self.settings: list[Settings] = search.settings  # of classes of installed packages
+        self.looks = 0
+        self.guard: Callable[[], bool] | None = None  # the same question as generated code
+
+    def is_now(self) -> bool:
+        """Whether what is outside is as it was."""
+        try:
+            if self.guard is not None:
+                if self.guard():
+                    return True
+            elif self.looks < _LOOKS or len(self.places) > _GENERATED:
+                self.looks += 1
+            else:
+                pairs = zip(self.places, self.held, strict=True)
+                self.guard = guard_of(pairs, self.arrays.values(), self._are_alike)
+        except Exception:  # noqa: BLE001, S110 - of a name that has gone, of another array
+            pass
+        try:
+            return all(
+                self._are_alike(place.read(), held)
+                for place, held in zip(self.places, self.held, strict=True)
+            ) and all(kept.is_in(kept.array) for kept in self.arrays.values())
+        except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
+            return False
+
+    def _are_alike(self, now: Any, held: Any) -> bool:
+        return _identical(now, held) or _alike(now, held, self.arrays)
 
 
 class Surroundings:
@@ -126,7 +137,7 @@ class Surroundings:
     @property
     def is_large(self) -> bool:
         """Whether there are so many places that looking at them may take longer than the call."""
-        return self.state is not None and len(self.state.holders) > _MANY
+        return self.state is not None and len(self.state.places) > _MANY
 
     @property
     def unseen(self) -> str | None:
@@ -136,36 +147,23 @@ class Surroundings:
     def version(self) -> int:
         """How often what is outside has changed: the same number if nothing has since."""
         state = self.state
-        if state is None or (state.holders and not _same(state)):
+        if state is None or not state.is_now():
             with self.lock:
                 state = self.state
                 if state is None:
                     state = self.state = self._found(0)
-                elif not _same(state):
+                elif not state.is_now():
                     state = self.state = self._found(state.changes + 1)
         return state.changes
 
     def are_those(self, version: int) -> bool:
         """Whether what is outside is that of a version."""
         state = self.state
-        return (
-            state is not None and state.changes == version and (not state.holders or _same(state))
-        )
+        return state is not None and state.changes == version and state.is_now()
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays
-        search = Search(self.f, self.ran, self.counted)
-        held = [holder.read() for holder in search.holders]
-        arrays = {}
-        for array in search.arrays:
-            before = known.get(id(array))
-            if before is None or before.array is not array or not before.is_in(array):
-                before = _kept(array)
-            arrays[id(array)] = before
-        random = tuple(search.random)
-        return _State(
-            search.holders, held, arrays, changes, random, search.unseen, search.settings
-        )
+        return _State(Search(self.f, self.ran, self.counted), known, changes)
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""
@@ -175,7 +173,7 @@ class Surroundings:
     def before(self) -> Before:
         """State outside now, before a run that may change it."""
         state = self._found(0) if self.state is None else self.state
-        return Before(state._replace(held=[x.read() for x in state.holders]), self.f, self.ran)
+        return Before(state, self.f, self.ran)
 
 
 class Before:
@@ -183,6 +181,7 @@ class Before:
 
     def __init__(self, state: _State, f: Function, ran: set[CodeType] | None) -> None:
         self.state, self.f, self.ran = state, f, ran
+        self.held = [place.read() for place in state.places]
         self.random = hidden_states(state.random)
 
     def drew(self) -> bool:
@@ -193,13 +192,13 @@ class Before:
         """Whether there is now, where the run has changed something, a value such as asked for."""
         if all(_identical(x.read(), was) for x, was in self._pairs()):
             return False
-        return any(found(value) for x in Search(self.f, self.ran).holders for value in x.read())
+        return any(found(value) for x in Search(self.f, self.ran).places for value in x.read())
 
     def restore(self) -> None:
         """Put back what was there."""
-        for holder, was in self._pairs():
-            if not _identical(holder.read(), was):
-                holder.write(was)
+        for place, was in self._pairs():
+            if not _identical(place.read(), was):
+                place.write(was)
         for kept in self.state.arrays.values():
             if kept.array.flags.writeable and not kept.is_in(kept.array):
                 np.copyto(kept.array, kept.copy)
@@ -208,19 +207,7 @@ class Before:
                 write(was)
 
     def _pairs(self) -> Any:
-        return zip(self.state.holders, self.state.held, strict=True)
-
-
-def _same(state: _State) -> bool:
-    """Whether what is outside is as it was."""
-    try:
-        for holder, held in zip(state.holders, state.held, strict=True):
-            now = holder.read()
-            if not _identical(now, held) and not _alike(now, held, state.arrays):
-                return False
-        return all(kept.is_in(kept.array) for kept in state.arrays.values())
-    except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
-        return False
+        return zip(self.state.places, self.held, strict=True)
 
 
 def _identical(now: list[Any], held: list[Any]) -> bool:
@@ -251,19 +238,6 @@ def _equal(a: Any, b: Any, arrays: dict[int, Kept]) -> bool:
     if issubclass(kind, np.generic):
         return not a.dtype.hasobject and a.tobytes() == b.tobytes() and a.dtype == b.dtype
     return kind in PLAIN and bool(a == b)
-
-
-_WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-
-
-def _equal_arrays(a: Any, b: Any) -> bool:
-    """Whether two arrays of one shape and dtype have the same bits."""
-    if a.dtype.hasobject:
-        return False
-    word = _WORDS.get(a.dtype.itemsize)
-    if word is None:
-        return bool(a.tobytes() == b.tobytes())
-    return bool((a.view(word) == b.view(word)).all())
 
 
 __all__ = ["Before", "Surroundings"]

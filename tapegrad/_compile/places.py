@@ -1,0 +1,268 @@
+"""Places from which a function may read what is no argument: how each is read, put back, tested.
+
+Knows the objects in which Python keeps values. Must not know what a function refers to
+(`search.py`), nor what a change means.
+
+Each place writes the source of its own test: whether it holds the very objects that it held. A
+call of a compiled function runs all of these as one expression, see `guards.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import types
+from collections import OrderedDict
+from collections.abc import Callable
+from operator import is_
+from typing import Any
+
+from tapegrad._compile.standard import Read, Write
+
+FEW = 16  # values of a container, each of which has a term of its own
+
+Named = Callable[[Any], str]  # the name that an object has in the source
+Terms = list[str]
+
+
+class Missing:
+    """Stands for a name that is not bound."""
+
+
+class Place:
+    """A place that is read by one function, and put back by another."""
+
+    def __init__(self, read: Read, write: Write | None = None) -> None:
+        self.read = read
+        self.write = write or _nowhere
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        """Expressions that are all true if it holds what it held.
+
+        same: whether two lists are, by values that are made anew each time they are read.
+        """
+        return [f"{named(same)}({named(self.read)}(), {named(held)})"]
+
+
+class Cell(Place):
+    """A variable of an enclosing function."""
+
+    def __init__(self, cell: types.CellType) -> None:
+        self.cell = cell
+        super().__init__(self._contents, self._fill)
+
+    def _contents(self) -> list[Any]:
+        try:
+            return [self.cell.cell_contents]
+        except ValueError:  # not bound yet
+            return [Missing]
+
+    def _fill(self, was: list[Any]) -> None:
+        if was[0] is not Missing:
+            self.cell.cell_contents = was[0]
+        else:
+            del self.cell.cell_contents
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        if held[0] is Missing:
+            return super().terms(held, named, same)
+        return [f"{named(self.cell)}.cell_contents is {named(held[0])}"]
+
+
+class Names(Place):
+    """Some names of a module, or of a function's globals."""
+
+    def __init__(self, holder: dict[str, Any], names: list[str]) -> None:
+        self.holder, self.names = holder, names
+        super().__init__(self._values, self._put_back)
+
+    def _values(self) -> list[Any]:
+        return [self.holder.get(name, Missing) for name in self.names]
+
+    def _put_back(self, was: list[Any]) -> None:
+        for name, value in zip(self.names, was, strict=True):
+            if value is not Missing:
+                self.holder[name] = value
+            else:
+                self.holder.pop(name, None)
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        return _of_names(named(self.holder), self.names, held, named)
+
+
+class InClass(Place):
+    """Names in a class, and how many there are.
+
+    tables: those of names whose entries are looked at too. count: whether the number matters.
+    """
+
+    def __init__(
+        self, kind: type, names: list[str], tables: list[str] | None = None, *, count: bool = True
+    ) -> None:
+        self.kind, self.held, self.names, self.count = kind, vars(kind), names, count
+        self.tables = tables or []
+        super().__init__(self._values, self._put_back)
+
+    def _values(self) -> list[Any]:
+        found = [self.held.get(name, Missing) for name in self.names]
+        for name in self.tables:
+            found += entries(self.held.get(name))
+        if self.count:
+            found.append(len(self.held))
+        return found
+
+    def _put_back(self, was: list[Any]) -> None:
+        for name, part in zip(self.names, was, strict=False):
+            if part is not self.held.get(name, Missing):
+                setattr(self.kind, name, part)
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        if self.tables:
+            return super().terms(held, named, same)
+        # A class shows its names through a proxy, behind which they are read in half the time.
+        behind = gc.get_referents(self.held)
+        names = behind[0] if len(behind) == 1 and type(behind[0]) is dict else self.held
+        terms = _of_names(named(names), self.names, held, named)
+        return [*terms, f"len({named(names)}) == {held[-1]}"] if self.count else terms
+
+
+class Items(Place):
+    """The keys and values of a dict.
+
+    owner: the object whose attributes they are, which may be given another dict.
+    """
+
+    def __init__(self, items: dict[Any, Any], owner: Any = None) -> None:
+        self.items, self.owner = items, owner
+        # One with an order of its own is read by that.
+        self.of: Any = OrderedDict if issubclass(type(items), OrderedDict) else dict
+        super().__init__(self._values, self._put_back)
+
+    def _now(self) -> Any:
+        return self.items if self.owner is None else self.owner.__dict__
+
+    def _values(self) -> list[Any]:
+        now = self._now()
+        return [*self.of.keys(now), *self.of.values(now)]
+
+    def _put_back(self, was: list[Any]) -> None:
+        now, half = self._now(), len(was) // 2
+        self.of.clear(now)
+        self.of.update(now, zip(was[:half], was[half:], strict=True))
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        half = len(held) // 2
+        keys, values = held[:half], held[half:]
+        if type(self.items) is not dict or not all(type(key) is str for key in keys):
+            return super().terms(held, named, same)
+        items = named(self.items)
+        terms = [] if self.owner is None else [f"{named(self.owner)}.__dict__ is {items}"]
+        if not keys:
+            return [*terms, f"not {items}"]
+        terms.append(f"[*{items}] == {named(keys)}")  # the order, too
+        if half > FEW:
+            return [*terms, _all_identical(f"{items}.values()", values, named)]
+        return [*terms, *_of_names(items, keys, values, named)]
+
+
+class Elements(Place):
+    """The elements of a list."""
+
+    def __init__(self, elements: list[Any]) -> None:
+        self.elements = elements
+        read: Read = functools.partial(list.copy, elements)
+        super().__init__(read, functools.partial(list.__setitem__, elements, slice(None)))
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        if type(self.elements) is not list:
+            return super().terms(held, named, same)
+        elements = named(self.elements)
+        if not held:
+            return [f"not {elements}"]
+        terms = [f"len({elements}) == {len(held)}"]
+        if len(held) > FEW:
+            return [*terms, _all_identical(elements, held, named)]
+        return terms + [f"{elements}[{i}] is {named(x)}" for i, x in enumerate(held)]
+
+
+class Defaults(Place):
+    """The default values of a function."""
+
+    def __init__(self, f: Any) -> None:
+        self.f = f
+        super().__init__(lambda: [f.__defaults__, f.__kwdefaults__])
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        f, positional, by_name = named(self.f), named(held[0]), named(held[1])
+        return [f"{f}.__defaults__ is {positional}", f"{f}.__kwdefaults__ is {by_name}"]
+
+
+class Slots(Place):
+    """The values of an object that lie in slots."""
+
+    def __init__(self, owner: Any, slots: list[Any]) -> None:
+        self.owner, self.slots = owner, slots
+        super().__init__(self._values, self._put_back)
+
+    def _values(self) -> list[Any]:
+        return [_slot(slot, self.owner) for slot in self.slots]
+
+    def _put_back(self, was: list[Any]) -> None:
+        for slot, part in zip(self.slots, was, strict=True):
+            if part is not Missing:
+                slot.__set__(self.owner, part)
+            elif _slot(slot, self.owner) is not Missing:
+                slot.__delete__(self.owner)
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        if any(part is Missing for part in held):
+            return super().terms(held, named, same)
+        owner = named(self.owner)
+        return [
+            f"{named(slot.__get__)}({owner}) is {named(part)}"
+            for slot, part in zip(self.slots, held, strict=True)
+        ]
+
+
+def entries(table: Any) -> tuple[Any, ...]:
+    """What is in a table of settings."""
+    if type(table) is dict:
+        return (*table, *table.values())
+    return tuple(table) if type(table) in (list, tuple) else ()
+
+
+def _of_names(holder: str, names: list[str], held: list[Any], named: Named) -> Terms:
+    return [
+        f"{name!r} not in {holder}" if part is Missing else f"{holder}[{name!r}] is {named(part)}"
+        for name, part in zip(names, held, strict=False)
+    ]
+
+
+def _all_identical(now: str, held: list[Any], named: Named) -> str:
+    return f"all(map({named(is_)}, {now}, {named(held)}))"
+
+
+def _slot(slot: Any, owner: Any) -> Any:
+    try:
+        return slot.__get__(owner)
+    except AttributeError:
+        return Missing
+
+
+def _nowhere(was: list[Any]) -> None:
+    """State that cannot be put back."""
+
+
+__all__ = [
+    "Cell",
+    "Defaults",
+    "Elements",
+    "InClass",
+    "Items",
+    "Missing",
+    "Named",
+    "Names",
+    "Place",
+    "Slots",
+    "entries",
+]

@@ -105,6 +105,7 @@ class Growing:
         self.error: BaseException | None = None
         self.process = 0  # that was asked to build
         self.is_settled = False  # whether another takes its place, and it may change no more
+        self.is_final = False  # whether it is known which program makes all further calls
         self.chosen = before.settle() if isinstance(before, Growing) else None
         if self.chosen is not None:
             self.now = self.chosen = self.chosen.beside(self.usual)
@@ -143,6 +144,11 @@ class Growing:
                 self.chosen = made
                 self._take(made)
 
+    @property
+    def bytes(self) -> int:
+        """The memory that NumPy's program keeps between calls."""
+        return self.usual.bytes
+
     def settle(self) -> Any:
         """Change no more; the machine code that has been chosen, or None."""
         with BUILDER.lock:
@@ -152,6 +158,7 @@ class Growing:
     def _take(self, runner: Any) -> None:
         """Have all further calls made by a runner."""
         self.inputs = None
+        self.is_final = type(runner) is not _Trial
         self.__dict__["run"] = runner.run
 
 

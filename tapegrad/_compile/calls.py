@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from tapegrad._compile.arguments import copies, note_writes
 from tapegrad._compile.background import runner_of
 from tapegrad._compile.comparison import gives_the_same
 from tapegrad._compile.recorded_run import KEPT, Outcome, RecordedRun, are_apart
-from tapegrad._compile.signatures import short_key, signature_of
+from tapegrad._compile.signatures import key_of, signature_of
 from tapegrad._compile.specializations import Specialization
 from tapegrad._compile.surroundings import Surroundings
+from tapegrad._compile.worth import Trial, Worth
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
@@ -35,18 +36,13 @@ from tapegrad._transforms.tracebacks import fold
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
 
-TURNS = 3  # calls that tell whether the function itself is faster than a look at what it reads
-SHARE = 0.8  # of its time, which such a look may take
-MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
+MOST_PROGRAMS = 256  # that a function keeps: the least recently used one goes
+MOST_BYTES = 1 << 30  # of the memory that these keep between calls
 MOST_PATHS = 64  # of one program
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
 MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
-
-_LARGE = (
-    "to look at what it reads from outside takes longer than it does itself. Pass what it reads"
-)
 
 
 class Calls:
@@ -64,10 +60,14 @@ class Calls:
         self.programs: OrderedDict[Any, Specialization] = OrderedDict()
         self.surroundings = Surroundings(f)
         self.eager = backend == "eager"
+        self.why: str | None = None  # all calls are the function's own
         self.objects = False  # whether it has been seen to compute with objects of arrays
         self.count = 0
-        # Programs of calls with arrays and floats alone, by a key that is made in half the time.
-        self.short: dict[Any, Any] = {}
+        self.worth = Worth()
+        self.pause = 0  # calls that are the function's own, whatever their signature
+        self.is_told = False  # that signatures wait
+        # Programs of everyday calls by their short key; None where calls are the function's own.
+        self.short: dict[Any, Specialization | None] = {}
         self.recording = Turn()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -75,21 +75,28 @@ class Calls:
             # Inside a transform, or another recording, the values belong to that: f runs itself.
             if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
                 return self.f(*args, **kwargs)
-            if self.short and not kwargs:
-                given: list[Any] = []
-                program = self.short.get(short_key(args, given))
-                if program is not None and self.surroundings.are_those(program.outside):
+            if self.pause:
+                self.pause -= 1
+                return self.f(*args, **kwargs)
+            given: list[Any] = []
+            key = key_of(args, kwargs, given)
+            if key in self.short:
+                program = self.short[key]
+                if program is None:
+                    self.pause = self.worth.pause
+                    return self.f(*args, **kwargs)
+                if self.surroundings.are_those(program.outside):
                     with contextlib.suppress(Exception):  # it is met again below
                         return program.runner.run(given)
-            if not self.surroundings.is_known:  # of an installed package: which code runs?
-                return self.surroundings.run(self.f, *args, **kwargs)[0]
-            return self._looked_up(args, kwargs)
+            return self._looked_up(key, args, kwargs)
         except BaseException as error:
             fold(error)
             raise
 
-    def _looked_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _looked_up(self, short: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call whose program has no short key, or none that served."""
+        if short is not None and not self._is_recorded(short):
+            return self.f(*args, **kwargs)
         leaves, structure = flatten((args, kwargs))
         inputs: list[Any] = []
         signature, holds_objects = signature_of(leaves, inputs)
@@ -97,17 +104,36 @@ class Calls:
             self.objects = True
         if signature is None:
             return self.f(*args, **kwargs)
-        program = self._known(structure, signature, len(inputs))
+        key = (structure, signature) if short is None else short
+        if short is None and not self._is_recorded(key):
+            return self.f(*args, **kwargs)
+        if not self.surroundings.is_known:  # of an installed package: which code runs?
+            return self.surroundings.run(self.f, *args, **kwargs)[0]
+        program = self._known(key, structure, signature, len(inputs))
         if program is None or program.eager or not self._are_apart(program, inputs):
             return self.f(*args, **kwargs)
+        if self.worth.refused:  # with what is outside now there may be a program
+            self.worth.refused.pop(key, None)
         if program.runner is None:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
-        if program.turns:
-            return self._weighed(program, args, kwargs)
+        return self._by_program(program, short, (leaves, structure, inputs), args, kwargs)
+
+    def _by_program(
+        self, program: Specialization, short: Any, flat: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """A call by its program, or by the function itself where that is timed, or has to be."""
+        leaves, structure, inputs = flat
+        trial = program.trial
+        if trial is not None and trial.is_own_turn(final=program.is_final):
+            return self._judged(program, trial.time_own(lambda: self.f(*args, **kwargs)))
         own = self._own_if_due(leaves, structure) if self.check else None
         out = failed = None
         try:
-            out = program.runner.run(inputs)
+            if trial is None:
+                out = program.runner.run(inputs)
+            else:
+                run = partial(program.runner.run, inputs)
+                out = self._judged(program, trial.time_program(self.surroundings.version, run))
         except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
             failed = type(error)  # and has no context of ours
         if failed is UnknownAnswer:
@@ -122,35 +148,47 @@ class Calls:
             note_writes(program.held, leaves)
         if own is not None:
             self._compare(own, (out, args, kwargs))
-        elif not (self.check or kwargs or self.objects or program.written):
-            self._remember(args, program)
+        elif not (self.check or self.objects or program.written or trial or short is None):
+            self._remember(short, program)
         return out
 
     def _are_apart(self, program: Specialization, inputs: list[Any]) -> bool:
         """Whether what the program writes into shares no memory with what else it reads."""
         return not program.written or are_apart(program.written, inputs, self.surroundings)
 
-    def _weighed(self, program: Specialization, args: Any, kwargs: Any) -> Any:
-        """A call of the function itself, beside a look at what it reads from outside.
+    def _is_recorded(self, key: Any) -> bool:
+        """Whether calls of a signature are a program, or recorded to be one."""
+        try:
+            if self.worth.admits(key):
+                return True
+        except TypeError:  # of an argument without a hash
+            return False
+        if key in self.worth.own:
+            self._remember(key, None)
+        elif key in self.worth.waiting and not self.is_told:
+            self.is_told = True
+            self._warn(self.worth.why_waiting())
+        return False
 
-        Where that is much, the look may take longer. The least times of a few calls decide.
-        """
-        start = perf_counter()
-        out = self.f(*args, **kwargs)
-        called = perf_counter()
-        self.surroundings.version()
-        times = (called - start, perf_counter() - called)
-        program.times = list(map(min, program.times, times))
-        program.turns -= 1
-        if not program.turns and program.times[1] >= SHARE * program.times[0]:
-            self._give_up(program, _LARGE)
+    def _judged(self, program: Specialization, out: Any) -> Any:
+        """A timed call's result; the last one tells whose further calls are."""
+        trial = program.trial
+        why = "" if trial is None else trial.verdict(final=program.is_final)
+        if why is None:
+            return out
+        program.trial = None
+        if why:
+            self.worth.own[program.key] = program.why = why
+            self.short.clear()
+            if trial is not None and trial.is_for_the_look:
+                self._warn(why)
         return out
 
-    def _remember(self, args: tuple[Any, ...], program: Specialization) -> None:
-        """Let further calls like this one find their program by the short key."""
-        key = short_key(args, [])
-        if key is not None and len(self.short) < MOST_PROGRAMS:
-            self.short[key] = program
+    def _remember(self, key: Any, program: Specialization | None) -> None:
+        """Let further calls like this one find their program by their short key."""
+        if len(self.short) >= MOST_PROGRAMS:
+            self.short.clear()
+        self.short[key] = program
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
@@ -170,60 +208,72 @@ class Calls:
         signature, holds_objects = signature_of(leaves, inputs)
         if holds_objects:
             self.objects = True
-        why: str | None = "values that no program takes"
-        for _ in range(MOST_CALLS):
-            if signature is None or self.eager:
-                break
-            given, named = unflatten(structure, copies(leaves))
-            self(*given, **named)
-            key = self._key(structure, signature, self.surroundings.version())
-            program = self._program(key, len(inputs))
-            if program is not None and program.runner is not None:
-                return program, inputs
-            why = None if program is None else program.why
-            if program is None or program.eager:
-                break
-        raise InputError(
+        if signature is None or self.eager:
+            raise self._without("values that no program takes" if signature is None else None)
+        short = key_of(args, kwargs, [])
+        key = (structure, signature) if short is None else short
+        own = self.worth.own.pop(key, None)  # there is a program of these all the same
+        self.worth.recorded.add(key)
+        self.short.pop(key, None)
+        self.pause = 0
+        try:
+            for _ in range(MOST_CALLS):
+                given, named = unflatten(structure, copies(leaves))
+                self(*given, **named)
+                program = self._known(key, structure, signature, len(inputs))
+                if program is not None and program.runner is not None:
+                    return program, inputs
+                if program is None or program.eager or self.eager:
+                    raise self._without(None if program is None else program.why)
+        finally:
+            if own is not None:
+                self.worth.own[key] = own
+                self.short.pop(key, None)
+        raise self._without(None)
+
+    def _without(self, why: str | None) -> InputError:
+        """What to raise where there is no program."""
+        return InputError(
             message(
                 self.name,
                 "arguments whose calls are a program",
-                why or "calls that are the function's own",
+                why or self.why or "calls that are the function's own",
                 "Call it with the arguments of such a call",
             )
         )
 
-    def _known(self, structure: Any, signature: Any, inputs: int) -> Specialization | None:
+    def _known(
+        self, key: Any, structure: Any, signature: Any, inputs: int
+    ) -> Specialization | None:
         """Knowledge of such calls; None for calls that are the function's own."""
         outside = self.surroundings.version()
         if outside > MOST_CHANGES or self.surroundings.unseen is not None:
             self._give_up_all()
             return None
-        return self._program(self._key(structure, signature, outside), inputs)
-
-    def _key(self, structure: Any, signature: Any, outside: int) -> Any:
-        """Key of the programs of calls; None for calls that are the function's own."""
-        if not self.objects:
-            return (structure, signature, outside)
-        around = state()
-        return None if around is None else (structure, signature, outside, around)
-
-    def _program(self, key: Any, inputs: int) -> Specialization | None:
-        """Knowledge of a signature; None if the signature has no hash."""
-        if key is None:
+        around = state() if self.objects else ()
+        if around is None:
             return None
-        try:
-            program = self.programs.get(key)
-        except TypeError:
-            return None
+        known = (structure, signature, outside, around)
+        program = self.programs.get(known)
         if program is None:
-            program = self.programs[key] = Specialization(inputs)
-            program.outside = key[2]
-            if len(self.programs) > MOST_PROGRAMS:
-                self.programs.popitem(last=False)
+            program = self.programs[known] = Specialization(inputs)
+            program.outside, program.key = outside, key
+            self._make_room()
         elif len(self.programs) > 1:
             with contextlib.suppress(KeyError):  # another thread has dropped it
-                self.programs.move_to_end(key)
+                self.programs.move_to_end(known)
         return program
+
+    def _make_room(self) -> None:
+        """Drop the programs that were not used for longest, if there are too many."""
+        while len(self.programs) > 1 and (
+            len(self.programs) > MOST_PROGRAMS
+            or sum(each.bytes for each in self.programs.values()) > MOST_BYTES
+        ):
+            _, dropped = self.programs.popitem(last=False)
+            if all(each.key != dropped.key for each in self.programs.values()):
+                self.worth.drop(dropped.key, MOST_PROGRAMS)
+            self.short.clear()
 
     def _record(
         self, program: Specialization, leaves: list[Any], structure: Any, inputs: Any, call: Any
@@ -242,7 +292,8 @@ class Calls:
             out = self.f(*args, **kwargs)  # what it raises is no reason
             if run.refused is not None:
                 program.begin_anew(len(inputs))
-                self.eager = run.refused is KEPT  # whatever the arguments
+                if run.refused is KEPT:  # whatever the arguments
+                    self.eager, self.why = True, KEPT
                 self._give_up(program, run.refused)
             return out
 
@@ -292,8 +343,8 @@ class Calls:
                 self.backend, program.root, inputs, self.threads, program.runner
             )
             self.short.clear()
-            if program.paths == 1 and self.backend == "auto" and self.surroundings.is_large:
-                program.turns = TURNS
+            if program.paths == 1 and self.backend == "auto":
+                program.trial = Trial()
 
     def _meet_infinities(self, program: Specialization, count: int) -> None:
         if program.meet_infinities(count):
@@ -302,6 +353,7 @@ class Calls:
     def _give_up(self, program: Specialization, why: str) -> None:
         """Let the calls of a signature be the function's own."""
         program.eager, program.why = True, why
+        self.worth.refuse(program.key)
         self.short.clear()
         self._warn(why)
 
@@ -314,11 +366,12 @@ class Calls:
     def _give_up_all(self) -> None:
         """Let all calls be the function's own, for what it reads from outside."""
         self.eager = True
-        self._warn(
+        self.why = (
             self.surroundings.unseen
             or f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass what "
             "changes as an argument"
         )
+        self._warn(self.why)
 
     def _own_if_due(self, leaves: list[Any], structure: Any) -> Any:
         """Copies of the arguments, for the function itself in every `check`-th call."""

@@ -72,6 +72,15 @@ def layout(array: Any) -> Any:
     return order, flags.writeable
 
 
+def key_of(args: Any, kwargs: dict[str, Any], given: list[Any]) -> Any:
+    """The short key of a call; None where it has none."""
+    key = short_key(args, given)
+    if not kwargs or key is None:
+        return key
+    named = short_key(kwargs.values(), given)
+    return None if named is None else (key, tuple(kwargs), named)
+
+
 def short_key(values: Iterable[Any], given: list[Any]) -> Any:
     """Key of a program in arguments of everyday kinds, in half a signature's time; else None.
 
@@ -85,8 +94,6 @@ def short_key(values: Iterable[Any], given: list[Any]) -> Any:
             key.append(x.shape)
             key.append(x.dtype)
             if not x.flags.carray:
-                if x.dtype.hasobject:
-                    return None
                 key.append(layout(x))
             given.append(x)
         elif kind in NUMBERS:
@@ -109,4 +116,4 @@ def short_key(values: Iterable[Any], given: list[Any]) -> Any:
     return tuple(key)
 
 
-__all__ = ["STATIC", "layout", "short_key", "signature_of"]
+__all__ = ["STATIC", "key_of", "layout", "short_key", "signature_of"]

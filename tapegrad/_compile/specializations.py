@@ -6,10 +6,11 @@ recorded, nor who runs it.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from tapegrad._compile.worth import Trial
 from tapegrad._core.types import Function
+from tapegrad._program.numpy_program import KEPT_BYTES
 from tapegrad._program.program import Segment
 
 MOST_NOT_FINITE = 4  # calls of a program with derivatives that are not finite
@@ -22,6 +23,7 @@ class Specialization:
         "careful",
         "eager",
         "held",
+        "key",
         "not_finite",
         "opaque",
         "outside",
@@ -30,8 +32,7 @@ class Specialization:
         "restarts",
         "root",
         "runner",
-        "times",
-        "turns",
+        "trial",
         "why",
         "written",
     )
@@ -44,8 +45,8 @@ class Specialization:
         self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
-        self.turns = 0  # calls that are still to tell whether the function itself is faster
-        self.times = [math.inf, math.inf]  # the least of these: its own, and of a look outside
+        self.key: Any = None  # of its signature
+        self.trial: Trial | None = None  # while it is open whether the function itself is faster
         self.opaque: set[Function] = set()  # functions that are calls of the program
         self.raised = 0  # calls in which one of NumPy's raised, and f did not
         self.not_finite = 0  # calls in which a derivative met infinities or NaNs
@@ -57,6 +58,17 @@ class Specialization:
         self.root.careful = self.careful
         self.runner: Any = None
         self.held: frozenset[int] | None = None  # leaves that hold their array, and it is written
+
+    @property
+    def is_final(self) -> bool:
+        """Whether no other runner takes the place of its own."""
+        return self.runner is None or getattr(self.runner, "is_final", True)
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it keeps between calls."""
+        size = getattr(self.runner, "bytes", 0)
+        return size if size <= KEPT_BYTES else 0
 
     def hold(self, written: frozenset[int]) -> str | None:
         """Take up which leaves hold an array that is written to; why that is no program's."""

@@ -30,7 +30,6 @@ from tapegrad._compile.search import (
 )
 from tapegrad._core.types import Function
 
-_MANY = 100  # places
 _LOOKS = 3  # that are made by reading all places, before there is code
 _GENERATED = 500  # places for which there is code, as 50 us a place are paid for it
 
@@ -133,11 +132,6 @@ class Surroundings:
     def changes(self) -> int:
         """How often what is outside has changed, as far as is known."""
         return 0 if self.state is None else self.state.changes
-
-    @property
-    def is_large(self) -> bool:
-        """Whether there are so many places that looking at them may take longer than the call."""
-        return self.state is not None and len(self.state.places) > _MANY
 
     @property
     def unseen(self) -> str | None:

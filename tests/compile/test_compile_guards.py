@@ -229,7 +229,9 @@ def sign_of_zero():
 @change
 def number_of_another_type():
     part, kinds = Part(a=1), iter((True, 1.0))
-    return (lambda x: x * (1 + len(type(part.a).__name__))), lambda: setattr(part, "a", next(kinds))
+    return (lambda x: x * (1 + len(type(part.a).__name__))), lambda: setattr(
+        part, "a", next(kinds)
+    )
 
 
 @change
@@ -249,7 +251,10 @@ def nested_closures():
         scale = 1.0
 
         def inner(x):
-            return (lambda y: y * scale)(x)
+            def innermost(y):
+                return y * scale
+
+            return innermost(x)
 
         def act():
             nonlocal scale
@@ -451,7 +456,7 @@ def test_equal_values_need_no_new_program():
     for _ in range(CALLS):
         fast(X)
     part.a, part.b, part.d = float("2.5"), np.ones(3), int("1234")
-    part.c = "".join(["te", "xt"])
+    part.c = "".join(list("text"))
     fast(X)
     assert fast.call.surroundings.changes == 0
 

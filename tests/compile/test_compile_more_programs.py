@@ -113,31 +113,6 @@ def test_the_factors_of_a_series_are_computed_once(monkeypatch):
     assert slope(0.5) == pytest.approx(-np.exp(-0.25), rel=1e-14)
 
 
-def test_of_much_outside_the_faster_way_is_taken():
-    """A function runs as it is where looking at its surroundings takes longer than it does."""
-    parts = [[float(i)] for i in range(500)]
-
-    def f(x):
-        return x * parts[1][0]
-
-    def long(x):
-        for _ in range(3000):
-            x = np.sin(x * parts[1][0])
-        return x
-
-    fast = tapegrad.compile(f, backend="auto")
-    for n in range(4):
-        assert np.array_equal(fast(X + n), X + n)
-    with pytest.warns(tapegrad.EagerWarning, match="to look at what it reads from outside"):
-        fast(X)
-    parts[1][0] = 2.0
-    assert np.array_equal(fast(X), X * 2)
-    fast = tapegrad.compile(long, backend="auto")
-    for n in range(7):
-        assert np.array_equal(fast(X + n), long(X + n))
-    assert is_program(fast)
-
-
 def test_which_points_are_near_is_a_branch(agree):
     def f(x, tree_of):
         points = x.reshape(3, 2)

@@ -10,6 +10,8 @@ A program that nobody has any longer is not built.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import functools
 import importlib.util
 import math
@@ -18,10 +20,11 @@ import queue
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
+from tapegrad._block import contextmanager
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._errors import EagerWarning, InputError, message
 from tapegrad._native.locks import LLVM_LOCK
@@ -32,6 +35,8 @@ from tapegrad._warning import warn
 
 TRIALS = 5  # calls in which machine code is timed beside NumPy's program
 FASTER = 0.9  # of its time, below which machine code is chosen: of equals always the same one
+LONG = 5.0  # seconds of a build after which a message says so
+PATIENCE = 0.2  # seconds that the end of a process waits for the thread that builds
 IDLE = 1.0  # seconds after which a thread that has nothing to build ends
 
 
@@ -80,6 +85,33 @@ def native(inputs: Sequence[Any], usual: Runner, threads: int, before: Any = Non
     return NativeRunner(usual.block, inputs, usual, threads, before)
 
 
+@contextmanager
+def announced(name: str, builds: bool = True) -> Iterator[None]:
+    """Say so if a build that the caller waits for takes long."""
+    if not builds:
+        yield
+        return
+
+    def tell() -> None:
+        import logging  # here: few programs take so long
+
+        logging.getLogger("tapegrad").warning(
+            "%s: its program is being built, for more than %g s so far. backend='auto' builds "
+            "beside the calls, prepare() ahead of them, and backend='numpy' no machine code.",
+            name,
+            LONG,
+        )
+
+    timer = threading.Timer(LONG, tell)
+    timer.daemon = True
+    with contextlib.suppress(RuntimeError):  # where no thread can start
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def warn_of(error: BaseException) -> None:
     """Warn that a program stays one of NumPy's calls."""
     warn(
@@ -106,6 +138,8 @@ class Growing:
         self.process = 0  # that was asked to build
         self.is_settled = False  # whether another takes its place, and it may change no more
         self.is_final = False  # whether it is known which program makes all further calls
+        self.failed: str | None = None  # why there is no machine code
+        self.is_timed = False  # whether machine code was timed
         self.chosen = before.settle() if isinstance(before, Growing) else None
         if self.chosen is not None:
             self.now = self.chosen = self.chosen.beside(self.usual)
@@ -114,6 +148,7 @@ class Growing:
         """A call, until the native program is there or has failed; then `_take` has another."""
         error, self.error = self.error, None
         if error is not None:
+            self.failed = f"{type(error).__name__}: {error}"
             self._take(self.now)
             warn_of(error)
         elif self.process != os.getpid():  # never asked, or asked of a thread that a fork left
@@ -135,6 +170,7 @@ class Growing:
         elif self.chosen is not None:
             self.choose(made)
         else:
+            self.is_timed = bool(made.paths)
             self._take(_Trial(self, made) if made.paths else self.usual)
 
     def choose(self, made: Any) -> None:
@@ -160,6 +196,26 @@ class Growing:
         self.inputs = None
         self.is_final = type(runner) is not _Trial
         self.__dict__["run"] = runner.run
+
+    @property
+    def status(self) -> str:
+        """What makes the calls now, and why, in words."""
+        if self.chosen is not None:
+            return "machine code" if self.inputs is None else "machine code; more is being built"
+        if self.inputs is not None:
+            when = "is being built" if self.process else "will be built from the next call on"
+            return f"NumPy's program; machine code {when}"
+        if not self.is_final:
+            return f"NumPy's program; machine code is timed beside it in {TRIALS} calls"
+        if self.failed is not None:
+            return f"NumPy's program, as machine code could not be built ({self.failed})"
+        if self.is_timed:
+            return "NumPy's program, as machine code is not faster"
+        return "NumPy's program, as its dtypes or many ways are not for machine code"
+
+    def text(self) -> str:
+        """The code that makes the calls now."""
+        return str((self.usual if self.chosen is None else self.chosen).text())
 
 
 class _Trial:
@@ -264,6 +320,10 @@ class Builder:
         return True
 
     def _work(self) -> None:
+        with contextlib.suppress(_Ended):
+            self._build_all()
+
+    def _build_all(self) -> None:
         while True:
             try:
                 found = self.asked.get(timeout=IDLE)
@@ -281,20 +341,44 @@ class Builder:
             del program
 
     def end(self) -> None:
-        """Before the process ends, the thread must: machine code's libraries go with it."""
+        """Before the process ends, the thread must: machine code's libraries go with it.
+
+        Python code of ours ends at once. LLVM's may go on for seconds, and cannot be stopped.
+        """
         self.ended = True
         with self.lock:
             thread = self.thread
             self.asked.put(None)
-        if thread is not None:
+        if thread is None:
+            return
+        kind, raised = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Ended)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(kind, raised)
+        thread.join(PATIENCE)
+        if thread.is_alive() and not _leaves_libraries():
             thread.join()
 
-    def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until all that was asked so far is built; for tests."""
+    def wait(self, seconds: float | None = 60.0) -> bool:
+        """Wait until all that was asked so far is built; False if it takes longer."""
         done = threading.Event()
         marker = _Marker(done)
         self.ask(marker)  # type: ignore[arg-type]
-        return done.wait(seconds)
+        return not self.ended and done.wait(seconds)
+
+
+class _Ended(BaseException):
+    """Raised in the thread that builds when the process ends."""
+
+
+def _leaves_libraries() -> bool:
+    """Have the process end without the destructors of its libraries, of which a thread has one.
+
+    They run after all that Python does at its end. Only glibc's `on_exit` keeps the exit status.
+    """
+    try:
+        libc = ctypes.CDLL(None)
+        return bool(libc.on_exit(libc._exit, None) == 0)
+    except (AttributeError, OSError, TypeError):  # another system's library
+        return False
 
 
 class _Marker:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad._block import Turn
 from tapegrad._compile.arguments import copies, note_writes
-from tapegrad._compile.background import runner_of
+from tapegrad._compile.background import BUILDER, announced, runner_of
 from tapegrad._compile.comparison import gives_the_same
 from tapegrad._compile.recorded_run import KEPT, Outcome, RecordedRun, are_apart
 from tapegrad._compile.signatures import key_of, signature_of
@@ -28,7 +28,7 @@ from tapegrad._core.types import Function
 from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
 from tapegrad._program.containers import state
 from tapegrad._program.listing import listing
-from tapegrad._program.numpy_program import RECORDINGS, Source
+from tapegrad._program.numpy_program import RECORDINGS
 from tapegrad._program.passes import optimized
 from tapegrad._program.program import NotFiniteError, UnknownAnswer, copied
 from tapegrad._program.recorder import Recorder
@@ -196,9 +196,28 @@ class Calls:
         return listing(optimized(program.root), inputs)
 
     def source_of(self, args: Any, kwargs: Any) -> str:
-        """The source of a call with such arguments."""
-        root = self._made(args, kwargs)[0].root
-        return Source(optimized(root), root.inputs, root.start).text
+        """The source of what runs a call with such arguments."""
+        return str(self._made(args, kwargs)[0].runner.text())
+
+    def prepare(self, args: Any, kwargs: Any) -> None:
+        """Record such calls, build their program, and make the calls in which it is timed."""
+        program, _ = self._made(args, kwargs)
+        with announced(self.name):
+            while (
+                program.runner is not None and not self.eager and program.key not in self.worth.own
+            ):
+                if not program.is_final:
+                    BUILDER.wait(None)
+                if program.trial is None and program.is_final:
+                    return
+                leaves, structure = flatten((args, kwargs))
+                given, named = unflatten(structure, copies(leaves))
+                self(*given, **named)
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait until what was asked for so far is built."""
+        with announced(self.name):
+            return all(x.is_built for x in self.programs.values()) or BUILDER.wait(timeout)
 
     def _made(self, args: Any, kwargs: Any) -> tuple[Specialization, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
@@ -339,9 +358,10 @@ class Calls:
                 why = f"it went more than {MOST_PATHS} ways, by values that it asked for"
                 self._give_up(program, why)
                 return
-            program.runner = runner_of(
-                self.backend, program.root, inputs, self.threads, program.runner
-            )
+            with announced(self.name, self.backend == "llvm"):
+                program.runner = runner_of(
+                    self.backend, program.root, inputs, self.threads, program.runner
+                )
             self.short.clear()
             if program.paths == 1 and self.backend == "auto":
                 program.trial = Trial()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 from typing import Any, Literal
 
+from tapegrad._compile.explanation import explanation, summary
 from tapegrad._core.types import Function
 from tapegrad._errors import InputError, message
 from tapegrad._transforms.foreign_names import explaining
@@ -55,7 +56,7 @@ class Compiled(Transformed):
         return Listing(self.call.shown(args, kwargs))
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The Python code that runs a call with such arguments.
+        """The code that runs a call with such arguments now: Python, and of machine code LLVM's.
 
         Parameters
         ----------
@@ -73,6 +74,73 @@ class Compiled(Transformed):
             Where there is no program: f is called as it is.
         """
         return Listing(self.call.source_of(args, kwargs))
+
+    def explain(self) -> str:
+        """The programs that there are, what runs them, and why calls are f itself.
+
+        Returns
+        -------
+        str
+            A line for each combination of shapes, dtypes, and values of integers and texts:
+            whether machine code makes its calls, NumPy's program, or f itself, and why.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tapegrad
+        >>> fast = tapegrad.compile(np.sin, backend="numpy")
+        >>> for _ in range(3):
+        ...     out = fast(np.ones(2))
+        >>> print(fast.explain())
+        compile(sin), backend 'numpy'
+        (float64[2]): NumPy's program
+        """
+        return Listing(explanation(self.call))
+
+    def prepare(self, *args: Any, **kwargs: Any) -> Compiled:
+        """Make the program of a call with such arguments now, with its machine code.
+
+        f is called with copies of the arguments until the program is recorded, built and chosen,
+        as the first calls would do. A message of the logger "tapegrad" says so if that takes more
+        than five seconds.
+
+        Parameters
+        ----------
+        *args, **kwargs : pytree
+            The arguments of the call.
+
+        Returns
+        -------
+        Compiled
+            The compiled function itself.
+
+        Raises
+        ------
+        InputError
+            Where there is no program: f is called as it is.
+        """
+        self.call.prepare(args, kwargs)
+        return self
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the machine code that is being built in the background is there.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds after which to wait no longer.
+
+        Returns
+        -------
+        bool
+            Whether all is built that calls have asked for so far.
+        """
+        return self.call.wait(timeout)
+
+    def __repr__(self) -> str:
+        known = summary(self.call)
+        usual = super().__repr__()
+        return f"{usual[:-1]}: {known}>" if known else usual
 
 
 @explaining(
@@ -116,7 +184,8 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     -------
     callable
         Function of f's arguments. Its `program(*args)` and `source(*args)` show the program of
-        such a call, and the code that runs it.
+        such a call, and the code that runs it; `explain()` shows what runs now, and why;
+        `prepare(*args)` makes the program ahead, and `wait()` waits for its machine code.
 
     Raises
     ------

@@ -65,6 +65,16 @@ class Specialization:
         return self.runner is None or getattr(self.runner, "is_final", True)
 
     @property
+    def is_built(self) -> bool:
+        """Whether no machine code is being built for it."""
+        return getattr(self.runner, "inputs", None) is None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether machine code makes its calls."""
+        return getattr(self.runner, "status", "").startswith("machine code")
+
+    @property
     def bytes(self) -> int:
         """How much memory it keeps between calls."""
         size = getattr(self.runner, "bytes", 0)

@@ -99,7 +99,8 @@ class Workspace:
             expected = self._name("expected", np.array(lowered.expected).tobytes())
             lines += [f"    if {got}() != {expected}:", "        raise Mismatch"]
         lines += self._giving_out()
-        exec("\n".join(lines), self.names)  # noqa: S102
+        self.source = "\n".join(lines)
+        exec(self.source, self.names)  # noqa: S102
         made: Callable[..., Any] = self.names["run"]
         return made
 
@@ -347,11 +348,20 @@ class _Way:
         self.path, self.answers = path, answers
         self.free: deque[Workspace] = deque()
 
-    def go(self, inputs: Sequence[Any]) -> Any:
+    def source(self) -> str:
+        """The Python of a call."""
+        workspace = self._taken()
+        self._keep(workspace)
+        return workspace.source
+
+    def _taken(self) -> Workspace:
         try:
-            workspace = self.free.pop()
+            return self.free.pop()
         except IndexError:
-            workspace = Workspace(self.path)
+            return Workspace(self.path)
+
+    def go(self, inputs: Sequence[Any]) -> Any:
+        workspace = self._taken()
         try:
             out = workspace.run(*inputs)
         except Mismatch:
@@ -404,6 +414,15 @@ class NativeRunner:
         made = copy.copy(self)
         made.usual = usual
         return made
+
+    status = "machine code"
+
+    def text(self) -> str:
+        """What runs on each way that is compiled: calls in Python, and LLVM's text of the rest."""
+        parts = []
+        for way in self.paths:
+            parts += [way.source(), "", "# LLVM's text of the parts that it calls", way.path.text]
+        return "\n".join(parts)
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """The results of a call; UnknownAnswer where the program does not go on."""

@@ -54,6 +54,17 @@ class Runner:
             self.build = source.namespace["build"]
             self.bytes = source.workspace.bytes
 
+    @property
+    def status(self) -> str:
+        """What runs, in words."""
+        return "NumPy's program" if self.build is not None else "NumPy's program, call by call"
+
+    def text(self) -> str:
+        """The Python of a call."""
+        if self.build is not None:
+            return self.source.text
+        return Source(optimized(self.root), self.root.inputs, self.root.start).text
+
     def run(self, inputs: Sequence[Any]) -> Any:
         """The results of a call; UnknownAnswer where the program does not go on."""
         if self.build is None:

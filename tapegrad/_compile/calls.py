@@ -72,11 +72,11 @@ class Calls:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            # Inside a transform, or another recording, the values belong to that: f runs itself.
-            if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
-                return self.f(*args, **kwargs)
             if self.pause:
                 self.pause -= 1
+                return self.f(*args, **kwargs)
+            # Inside a transform, or another recording, the values belong to that: f runs itself.
+            if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
                 return self.f(*args, **kwargs)
             given: list[Any] = []
             key = key_of(args, kwargs, given)
@@ -132,8 +132,7 @@ class Calls:
             if trial is None:
                 out = program.runner.run(inputs)
             else:
-                run = partial(program.runner.run, inputs)
-                out = self._judged(program, trial.time_program(self.surroundings.version, run))
+                out = self._judged(program, self._timed(program, inputs, args, kwargs))
         except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
             failed = type(error)  # and has no context of ours
         if failed is UnknownAnswer:
@@ -169,6 +168,16 @@ class Calls:
             self.is_told = True
             self._warn(self.worth.why_waiting())
         return False
+
+    def _timed(self, program: Specialization, inputs: list[Any], args: Any, kwargs: Any) -> Any:
+        """A timed call of a program, with all that comes before it in later calls."""
+
+        def look() -> None:
+            key_of(args, kwargs, [])
+            self.surroundings.version()
+
+        assert program.trial is not None
+        return program.trial.time_program(look, partial(program.runner.run, inputs))
 
     def _judged(self, program: Specialization, out: Any) -> Any:
         """A timed call's result; the last one tells whose further calls are."""

@@ -127,7 +127,7 @@ class Trial:
         return out
 
     def time_program(self, look: Callable[[], Any], run: Callable[[], Any]) -> Any:
-        """A turn of the program, with a look outside."""
+        """A turn of the program, with a look at the arguments and outside."""
         if self.waits:
             return run()
         start = perf_counter()
@@ -165,8 +165,8 @@ class Trial:
 
     @property
     def is_for_the_look(self) -> bool:
-        """Whether the look takes more of a program's call than the program."""
-        return self.look > self.run
+        """Whether the look takes more of a program's call than the program, and is worth a word."""
+        return self.look > max(self.run, SHORT)
 
 
 def _us(seconds: float) -> str:

@@ -158,7 +158,7 @@ class TestALook:
         assert t.calls == counted + worth.TURNS
 
     def test_a_program_of_a_few_numbers_is_stopped_in_silence(self, timed):
-        t = timed(own=1e-6, look=0.1e-6, run=3e-6)
+        t = timed(own=1e-6, look=4e-6, run=3e-6)
         fast = t.compiled()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -172,7 +172,7 @@ class TestALook:
         assert t.runs == runs
 
     def test_a_further_shape_is_weighed_for_itself(self, timed):
-        t = timed(own=12e-6, look=20e-6, run=8e-6)
+        t = timed(own=12e-6, look=30e-6, run=8e-6)
         fast = t.compiled()
         with pytest.warns(tapegrad.EagerWarning, match="takes longer"):
             called(fast, 20)

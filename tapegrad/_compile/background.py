@@ -25,6 +25,7 @@ from time import perf_counter
 from typing import Any
 
 from tapegrad._block import contextmanager
+from tapegrad._compile.warned import MUTED
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._errors import EagerWarning, InputError, message
 from tapegrad._native.locks import LLVM_LOCK
@@ -260,7 +261,7 @@ class _Trial:
 
     def _unseen(self, inputs: Sequence[Any]) -> float:
         """The time of a call by machine code whose results, errors and warnings are nobody's."""
-        before = VARIABLE.get()
+        before, muted = VARIABLE.get(), MUTED.set(True)
         try:
             VARIABLE.set(SILENT)
             start = perf_counter()
@@ -270,6 +271,7 @@ class _Trial:
             return math.inf
         finally:
             VARIABLE.set(before)
+            MUTED.reset(muted)
 
 
 class _Nowhere:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile import warned
 from tapegrad._compile.arguments import (
     is_or_holds_recorded,
     may_overlap,
@@ -78,6 +79,7 @@ class RecordedRun:
         self.is_apart = True  # whether what it writes to shares no memory with what else f sees
         self.out_leaves: list[Any] = []
         self.out_structure: Any = None
+        self.warned: list[warned.Warned] = []
 
     @property
     def is_program(self) -> bool:
@@ -92,7 +94,7 @@ class RecordedRun:
         self.recording = Recording(self.recorder)
         with self.recording:
             try:
-                out = self.f(*args, **kwargs)
+                out, self.warned = warned.run(self.f, args, kwargs)
                 results = flatten(out)[0]
                 self._look_at(out)
                 self.refused = self.recorder.refused or self.refused
@@ -142,7 +144,8 @@ class RecordedRun:
         """End the recorded path with the results, and the writes into inputs."""
         templates = [Ref(x.at) if issubclass(type(x), Recorded) else x for x in self.out_leaves]
         writes = [(i, Ref(self.values[i].memory.at)) for i in sorted(self.written)]
-        self.recorder.finish(templates, self.out_structure, tuple(writes))
+        structure = warned.with_warnings(self.out_structure, self.warned)
+        self.recorder.finish(templates, structure, tuple(writes))
 
     def outcome(self) -> Outcome:
         """The result, if the run is the call itself; else all that it has changed is put back."""

@@ -165,7 +165,7 @@ class Trial:
 
     @property
     def is_for_the_look(self) -> bool:
-        """Whether the look takes more of a program's call than the program, and is worth a word."""
+        """Whether the look takes more of a call than the program, and is worth a word."""
         return self.look > max(self.run, SHORT)
 
 

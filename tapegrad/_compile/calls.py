@@ -164,7 +164,7 @@ class Calls:
             return False
         if key in self.worth.own:
             self._remember(key, None)
-        elif key in self.worth.waiting and not self.is_told:
+        elif key in self.worth.waiting and not (self.is_told or self.alerts):
             self.is_told = True
             self._warn(self.worth.why_waiting())
         return False

@@ -104,9 +104,9 @@ def guard_of(
 
 def _is_of_bytes(array: Any) -> bool:
     """Whether an array's memory is a `bytes`: nobody can write to it."""
-    owner = array
-    while type(owner) is np.ndarray or type(owner) is memoryview:
-        owner = owner.base if type(owner) is np.ndarray else owner.obj
+    owner: Any = array
+    while type(owner) in (np.ndarray, memoryview):
+        owner = owner.obj if hasattr(owner, "obj") else owner.base
     return type(owner) is bytes
 
 

@@ -48,7 +48,7 @@ MUTED: ContextVar[bool] = ContextVar("tapegrad_muted", default=False)  # where n
 _NOTED: ContextVar[list[Warned] | None] = ContextVar("tapegrad_warned", default=None)
 _LOCK = threading.Lock()
 _OPEN = [0]  # runs in all threads whose warnings are noted
-_usual: Callable[..., None] = warnings.warn
+_USUAL: list[Any] = [warnings.warn]  # what Python has, or another library has put there
 
 
 def _given(warned: tuple[Warned, ...], children: Any) -> Any:
@@ -74,16 +74,15 @@ def noting() -> Iterator[list[Warned]]:
     before = _NOTED.set(noted)
     with _LOCK:
         if not _OPEN[0]:
-            global _usual
-            _usual, warnings.warn = warnings.warn, _warn  # type: ignore[assignment]
+            _USUAL[0], warnings.warn = warnings.warn, _warn
         _OPEN[0] += 1
     try:
         yield noted
     finally:
         with _LOCK:
             _OPEN[0] -= 1
-            if not _OPEN[0] and warnings.warn is _warn:  # type: ignore[comparison-overlap]
-                warnings.warn = _usual
+            if not _OPEN[0] and warnings.warn is _warn:
+                warnings.warn = _USUAL[0]
         _NOTED.reset(before)
 
 
@@ -99,7 +98,7 @@ def _warn(
             frame = frame.f_back or frame
         module = frame.f_globals.get("__name__") or "<string>"
         noted.append(Warned(str(message), kind, frame.f_code.co_filename, frame.f_lineno, module))
-    _usual(message, category, stacklevel + 1, source, **more)
+    _USUAL[0](message, category, stacklevel + 1, source, **more)
 
 
 def _is_of_program(frame: FrameType | None) -> bool:

@@ -5,6 +5,7 @@ guard is generated code; then what its program gives must be what the function g
 change and after the same change made again.
 """
 
+import array
 import contextlib
 import contextvars
 import functools
@@ -422,6 +423,88 @@ def other_containers():
 def context_variable():
     scale = contextvars.ContextVar("scale", default=1.0)
     return (lambda x: x * scale.get()), lambda: scale.set(scale.get() + 1.0)
+
+
+@change
+def shape_set_in_place():
+    a = np.arange(6.0)
+
+    def act():
+        a.shape = (2, 3) if a.ndim == 1 else (3, 2)
+
+    return (lambda x: x * len(a)), act
+
+
+@change
+def memory_behind_an_array():
+    numbers = array.array("d", [1.0, 2.0])
+    a = np.frombuffer(numbers)
+    return (lambda x: x * a[1]), lambda: numbers.__setitem__(1, numbers[1] + 1.0)
+
+
+@change
+def two_names_of_one_object():
+    pair = [[1.0], [1.0]]
+    return (lambda x: x * (2.0 if pair[0] is pair[1] else 1.0)), lambda: pair.__setitem__(
+        1, pair[0]
+    )
+
+
+@change
+def attribute_of_a_metaclass():
+    class Meta(type):
+        scale = 1.0
+
+    class Model(metaclass=Meta):
+        pass
+
+    return (lambda x: x * type(Model).scale), lambda: setattr(Meta, "scale", Meta.scale + 1.0)
+
+
+@change
+def value_in_a_descriptor():
+    class Held:
+        def __init__(self):
+            self.value = 1.0
+
+        def __get__(self, owner, kind):
+            return self.value
+
+    class Model:
+        scale = Held()
+
+    model, held = Model(), vars(Model)["scale"]
+    return (lambda x: x * model.scale), lambda: setattr(held, "value", held.value + 1.0)
+
+
+@change
+def class_of_a_dict():
+    class Table(dict):
+        def __missing__(self, key):
+            return self.fallback
+
+    table = Table(a=1.0)
+    table.fallback = 2.0
+
+    def act():
+        table.fallback += 1.0
+        table["a"] = table["a"] * 2.0
+
+    return (lambda x: x * table["a"] * table["b"]), act
+
+
+@change
+def slots_and_attributes():
+    class Both:
+        __slots__ = ("__dict__", "a")
+
+    part = Both()
+    part.a, part.b = 1.0, 2.0
+
+    def act():
+        part.a, part.b = part.b, part.a + 1.0
+
+    return (lambda x: x * part.a - part.b), act
 
 
 @change

@@ -261,9 +261,10 @@ class _Trial:
 
     def _unseen(self, inputs: Sequence[Any]) -> float:
         """The time of a call by machine code whose results, errors and warnings are nobody's."""
-        before, muted = VARIABLE.get(), MUTED.set(True)
+        before = VARIABLE.get()
         try:
             VARIABLE.set(SILENT)
+            MUTED.set(True)
             start = perf_counter()
             self.native.run(inputs)
             return perf_counter() - start
@@ -271,7 +272,7 @@ class _Trial:
             return math.inf
         finally:
             VARIABLE.set(before)
-            MUTED.reset(muted)
+            MUTED.set(False)
 
 
 class _Nowhere:

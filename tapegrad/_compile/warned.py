@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NamedTuple
 
-from tapegrad._block import contextmanager
+from tapegrad._block import contextmanager, setting
 from tapegrad._tree import Structure, register
 
 _PROGRAMS = "tapegrad._program."  # whose code makes the calls of a program
@@ -47,7 +47,7 @@ class _Warning:
 MUTED: ContextVar[bool] = ContextVar("tapegrad_muted", default=False)  # where nobody listens
 _NOTED: ContextVar[list[Warned] | None] = ContextVar("tapegrad_warned", default=None)
 _LOCK = threading.Lock()
-_OPEN = [0]  # runs in all threads whose warnings are noted
+_OPEN: dict[int, Any] = {}  # runs in all threads whose warnings are noted
 _USUAL: list[Any] = [warnings.warn]  # what Python has, or another library has put there
 
 
@@ -71,19 +71,23 @@ def with_warnings(structure: Structure, warned: list[Warned]) -> Structure:
 def noting() -> Iterator[list[Warned]]:
     """Note the warnings that the function gives, but for those of calls that a program makes."""
     noted: list[Warned] = []
-    before = _NOTED.set(noted)
-    with _LOCK:
-        if not _OPEN[0]:
-            _USUAL[0], warnings.warn = warnings.warn, _warn
-        _OPEN[0] += 1
     try:
-        yield noted
+        _OPEN[id(noted)] = noted
+        _take_place()
+        with setting(_NOTED, noted):
+            yield noted
     finally:
-        with _LOCK:
-            _OPEN[0] -= 1
-            if not _OPEN[0] and warnings.warn is _warn:
-                warnings.warn = _USUAL[0]
-        _NOTED.reset(before)
+        _OPEN.pop(id(noted), None)
+        _take_place()  # if that is interrupted, the next run does it
+
+
+def _take_place() -> None:
+    """Stand in the place of `warnings.warn` while there are runs, and only then."""
+    with _LOCK:
+        if _OPEN and warnings.warn is not _warn:
+            _USUAL[0], warnings.warn = warnings.warn, _warn
+        elif not _OPEN and warnings.warn is _warn:
+            warnings.warn = _USUAL[0]
 
 
 def _warn(

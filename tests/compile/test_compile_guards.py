@@ -212,7 +212,7 @@ def last_byte_of_a_large_array():
 @change
 def array_of_dates():
     a = np.array(["2020-01-01"], "M8[D]")
-    return (lambda x: x * float(a.astype(int)[0])), lambda: a.__iadd__(1)
+    return (lambda x: x * float(a.astype(int)[0])), lambda: a.__iadd__(np.timedelta64(1, "D"))
 
 
 @change
@@ -430,7 +430,7 @@ def shape_set_in_place():
     a = np.arange(6.0)
 
     def act():
-        a.shape = (2, 3) if a.ndim == 1 else (3, 2)
+        a.resize((2, 3) if a.ndim == 1 else (3, 2), refcheck=False)
 
     return (lambda x: x * len(a)), act
 

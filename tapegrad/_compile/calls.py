@@ -45,6 +45,9 @@ MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a progr
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
+_UNKNOWN: Any = object()
+
+
 class Calls:
     """The calls of one function, by signature.
 
@@ -72,7 +75,7 @@ class Calls:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if self.pause:
+            if self.pause > 0:
                 self.pause -= 1
                 return self.f(*args, **kwargs)
             # Inside a transform, or another recording, the values belong to that: f runs itself.
@@ -80,14 +83,13 @@ class Calls:
                 return self.f(*args, **kwargs)
             given: list[Any] = []
             key = key_of(args, kwargs, given)
-            if key in self.short:
-                program = self.short[key]
-                if program is None:
-                    self.pause = self.worth.pause
-                    return self.f(*args, **kwargs)
-                if self.surroundings.are_those(program.outside):
-                    with contextlib.suppress(Exception):  # it is met again below
-                        return program.runner.run(given)
+            program = self.short.get(key, _UNKNOWN)
+            if program is None:
+                self.pause = self.worth.pause
+                return self.f(*args, **kwargs)
+            if program is not _UNKNOWN and self.surroundings.are_those(program.outside):
+                with contextlib.suppress(Exception):  # it is met again below
+                    return program.runner.run(given)
             return self._looked_up(key, args, kwargs)
         except BaseException as error:
             fold(error)
@@ -132,7 +134,8 @@ class Calls:
             if trial is None:
                 out = program.runner.run(inputs)
             else:
-                out = self._judged(program, self._timed(program, inputs, args, kwargs))
+                look, run = partial(self._look, args, kwargs), partial(program.runner.run, inputs)
+                out = self._judged(program, trial.time_program(look, run))
         except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
             failed = type(error)  # and has no context of ours
         if failed is UnknownAnswer:
@@ -169,15 +172,10 @@ class Calls:
             self._warn(self.worth.why_waiting())
         return False
 
-    def _timed(self, program: Specialization, inputs: list[Any], args: Any, kwargs: Any) -> Any:
-        """A timed call of a program, with all that comes before it in later calls."""
-
-        def look() -> None:
-            key_of(args, kwargs, [])
-            self.surroundings.version()
-
-        assert program.trial is not None
-        return program.trial.time_program(look, partial(program.runner.run, inputs))
+    def _look(self, args: Any, kwargs: Any) -> None:
+        """What comes before a program in its later calls."""
+        key_of(args, kwargs, [])
+        self.surroundings.version()
 
     def _judged(self, program: Specialization, out: Any) -> Any:
         """A timed call's result; the last one tells whose further calls are."""
@@ -226,7 +224,7 @@ class Calls:
     def wait(self, timeout: float | None) -> bool:
         """Wait until what was asked for so far is built."""
         with announced(self.name):
-            return all(x.is_built for x in self.programs.values()) or BUILDER.wait(timeout)
+            return all(x.is_built for x in list(self.programs.values())) or BUILDER.wait(timeout)
 
     def _made(self, args: Any, kwargs: Any) -> tuple[Specialization, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
@@ -296,10 +294,10 @@ class Calls:
         """Drop the programs that were not used for longest, if there are too many."""
         while len(self.programs) > 1 and (
             len(self.programs) > MOST_PROGRAMS
-            or sum(each.bytes for each in self.programs.values()) > MOST_BYTES
+            or sum(each.bytes for each in list(self.programs.values())) > MOST_BYTES
         ):
             _, dropped = self.programs.popitem(last=False)
-            if all(each.key != dropped.key for each in self.programs.values()):
+            if all(each.key != dropped.key for each in list(self.programs.values())):
                 self.worth.drop(dropped.key, MOST_PROGRAMS)
             self.short.clear()
 

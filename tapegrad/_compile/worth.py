@@ -116,7 +116,7 @@ class Trial:
         """Whether the function itself makes this call. final: whether the runner stays."""
         if self.waits and final:
             self.begin()
-        return not self.waits and bool(self.turns) and self.turns[-1]
+        return not self.waits and self.turns[-1:] == [True]
 
     def time_own(self, call: Callable[[], Any]) -> Any:
         """A turn of the function itself."""
@@ -147,8 +147,9 @@ class Trial:
         if self.waits:
             return None
         whole = self.look + self.run
-        if self.turns:  # is the function itself to be timed?
-            is_open = not self.turns[-1] or self.own < math.inf
+        following = self.turns[-1:]  # at once, as other threads make calls, too
+        if following:  # is the function itself to be timed?
+            is_open = following == [False] or self.own < math.inf
             is_clear = self.look <= LITTLE * whole and not 0 < whole < SHORT
             return "" if is_clear and not is_open else None
         if self.own >= FASTER * whole:

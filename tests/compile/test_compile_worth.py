@@ -4,6 +4,7 @@ A clock of ours passes as a test says: in the function itself, in its program, a
 what it reads from outside.
 """
 
+import threading
 import warnings
 from typing import NamedTuple
 
@@ -261,3 +262,32 @@ def test_where_no_program_can_be_the_look_is_made_ever_less_often(timed):
     table["draws"] = False
     called(fast, 4000)
     assert t.runs > 0
+
+
+def test_threads_share_what_is_known(monkeypatch):
+    """Each answer is right while programs come, are weighed, wait, and are dropped."""
+    monkeypatch.setattr(calls_module, "MOST_PROGRAMS", 6)
+    monkeypatch.setattr(worth, "FREE", 4)
+    monkeypatch.setattr(worth, "WAIT", 3)
+    times = iter(range(10**9))
+    monkeypatch.setattr(worth, "perf_counter", lambda: next(times) * 1e-6)
+    part, wrong = {"a": 2.0}, []
+    fast = tapegrad.compile(lambda x: x * part["a"], backend="auto")
+
+    def work(first):
+        for n in range(300):
+            x = np.ones(1 + (first + n) % 12)
+            try:
+                wrong.extend([n] * (not np.array_equal(fast(x), x * 2.0)))
+            except Exception as error:  # noqa: BLE001 - told by the test
+                wrong.append(error)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        threads = [threading.Thread(target=work, args=(3 * n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    assert fast.call.pause <= worth.PAUSE

@@ -201,7 +201,7 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
         calls, may take values from an iterator, a queue or an open file, prints values, hands them
         to code that reads memory, or goes more than eight ways at one place; and where a program
         gains nothing: to look at what f reads from outside takes longer than f, or there are more
-        than 16 combinations of shapes, of which a further one has to come 50 times first. Inside
+        than 16 combinations of shapes, of which a further one has to come 100 times first. Inside
         another transform, with arguments of other classes, and where f takes a few microseconds,
         it does so without a warning.
 

@@ -2,8 +2,8 @@
 
 Knows counts of calls, and a clock. Must not know how a call is recorded, nor how it runs.
 
-A program costs two recorded runs, which take some ten calls each, and in every call a look at
-what the function reads from outside. It gains what it is faster. So there are two questions.
+A program costs two recorded runs and its code, as long as 80 small calls, and in every call a look
+at what the function reads from outside. It gains what it is faster. So there are two questions.
 
 - Is a signature recorded? The first FREE are, at once. A further one has to come WAIT times first:
   then the calls that it made without a program cost as much as the recorded runs will, and those
@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import Any
 
 FREE = 16  # signatures that are recorded when they come
-WAIT = 50  # calls before a further one is: as long as two recorded runs, and what follows them
+WAIT = 100  # calls before a further one is: 80 take as long as two recorded runs and their code
 PAUSE = 50  # calls whose signature is not looked at, where all that came are the function's own
 REST = 8  # calls that are not looked at, where there was no program; then twice as many
 MOST_COUNTED = 4096  # signatures whose calls are counted

@@ -10,13 +10,15 @@ import doctest
 import inspect
 import pickle
 import re
+import subprocess
+import sys
 
 import pytest
 
 import tapegrad.torch as torch
 from tapegrad.torch._docstrings.examples import EXAMPLES
 from tapegrad.torch._docstrings.parameters import WORDS
-from tapegrad.torch._docstrings.sections import completed, of_member, of_object
+from tapegrad.torch._docstrings.sections import OfClass, completed, of_member, of_object
 from tapegrad.torch._ops.declare import OPERATIONS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -153,6 +155,36 @@ Examples
 1
 """
     )
+
+
+def test_a_class_has_its_docstring_when_it_is_asked_for():
+    class Layer:
+        """Scale.
+
+        p: The power.
+        """
+
+        def __init__(self, p: int = 1) -> None:
+            self.p = p
+
+    class Derived(Layer):
+        pass
+
+    Layer.__doc__ = OfClass(Layer.__doc__)
+    assert Derived.__doc__ is None
+    assert inspect.getdoc(Layer()).endswith("p : int, default 1\n    The power.")
+    assert vars(Layer)["__doc__"] == Layer.__doc__
+
+
+@pytest.mark.slow  # a process of its own
+def test_without_docstrings_none_is_made():
+    code = """\
+import tapegrad.torch as torch
+made = [torch.sin, torch.sum, torch.Tensor.add_, torch.nn.functional.conv2d, torch.nn.Linear]
+print([each.__doc__ for each in made if each.__doc__])
+"""
+    run = [sys.executable, "-OO", "-c", code]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_an_entry_of_no_parameter_is_an_error():

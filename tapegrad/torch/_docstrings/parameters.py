@@ -70,7 +70,9 @@ def filled(text: str, name: str, *, prose: bool = True) -> str:
 
 def entry_text(text: str) -> str:
     """The text of an entry, as it stands in a docstring below the name."""
-    return "\n".join(_wrapped(" ".join(map(str.strip, text.splitlines())), "    "))
+    if "\n" in text:
+        text = " ".join(map(str.strip, text.splitlines()))
+    return f"    {text}" if len(text) < _WIDTH - 3 else "\n".join(_wrapped(text, "    "))
 
 
 def _wrapped(text: str, margin: str) -> list[str]:

@@ -36,6 +36,8 @@ from tapegrad.torch._docstrings.parameters import (
     shared_result,
 )
 
+KEPT = sys.flags.optimize < 2  # whether docstrings are: -OO takes them away, and none is made
+
 _IN_PLACE = """\
 `{word}`, written into this tensor's own memory.
 {parameters}
@@ -51,6 +53,8 @@ def told(summary: str, call: str, result: str, *entries: str) -> str:
 
     call, result: the example, and what it prints. entries: of a line each.
     """
+    if not KEPT:
+        return ""
     return "\n\n".join(
         [summary, *filter(None, ["\n".join(entries)]), f">>> torch.{call}\n{result}"]
     )
@@ -98,6 +102,8 @@ def of_two(
 
 def in_place(word: str, docstring: str | None) -> str:
     """The docstring of `word_`, with the section Parameters of that of `word`, if it has one."""
+    if not KEPT:
+        return ""
     head, _, rest = (docstring or "").partition("\nParameters\n----------\n")
     if not head or not rest:
         return f"`{word}`, written into this tensor's own memory."
@@ -124,13 +130,14 @@ _SECTIONS = (
 _HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _CLEAN = re.compile(r"\n[^\s]")
 _MARGIN = re.compile(r"\n( +)\S")
-_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+_LINE = re.compile(r"\n(?=\S)")  # where an entry ends
 _SHORT = re.compile(
     r"(-> .+?|(?:See also |Attribute )?\*{0,2}\w[\w.]*(?:, \*{0,2}\w+)*)"
     r"(?: \((.+?)\))?: ([^\sa-z].*)"
 )
 _TITLES = {"-> ": "Returns", "See also ": "See Also", "Attribute ": "Attributes"}
 _TITLES |= {word: word for word in ("Notes", "Yields")}
+_STARTS = tuple(_TITLES)
 _HEAD = re.compile(
     r"(?P<names>.+?)(?:(?P<whole> : .*)| \((?P<kind>[^\n]*)\))?(?:\n(?P<text>.*))?$", re.DOTALL
 )
@@ -156,7 +163,7 @@ def completed(
 
     view, several: whether it returns a view, or several. word: by which `EXAMPLES` know it.
     """
-    given = function.__doc__ or ""
+    given = function.__doc__ or "" if KEPT else ""
     if not given or (given in _COMPLETED and "__signature__" not in vars(function)):
         return given
     text = _cleaned(given)
@@ -193,7 +200,7 @@ def of_member(own: str | None, family: str | None, name: str) -> str:
     That goes for the summary, the paragraphs below it, sections, and entries of parameters. name:
     of the member, which tells its dimensions.
     """
-    if not family:
+    if not family or not KEPT:
         return own or ""
     head, sections = _parts(_cleaned(own or ""))
     first, of_family = _parts(_cleaned(family))
@@ -243,39 +250,43 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
     summary, *paragraphs = head.strip().split("\n\n")
     prose = [summary]
     for paragraph in paragraphs:
-        entries = list(_entries(paragraph))
+        entries = _entries(paragraph)
         for title, entry in entries:
             sections[title] = f"{sections.get(title, '').rstrip()}\n{entry}"
         prose += [] if entries else [paragraph]
     return "\n\n".join(prose), sections
 
 
-def _entries(paragraph: str) -> Iterator[tuple[str, str]]:
+def _entries(paragraph: str) -> list[tuple[str, str]]:
     """The entries that a paragraph has, with the titles of their sections; none of prose."""
-    entries = list(filter(None, _ENTRY.split(paragraph)))
-    matches = [match for match in map(_SHORT.match, entries) if match]
-    if len(matches) == len(entries):
-        for match, entry in zip(matches, entries, strict=True):
-            name, kind, _ = match.groups()
-            title, text = _title(name), entry_text(entry[match.start(3) :])
-            if title == "See Also":
-                yield title, f"{name.removeprefix('See also ')} : {text.strip()}"
-            elif title == "Notes":
-                yield title, textwrap.dedent(text)
-            elif title == "Attributes":
-                yield title, f"{name.removeprefix('Attribute ')} : {kind}\n{text}"
-            elif title == "Yields":
-                yield title, f"{kind}\n{text}"
-            else:
-                head = f"{name} ({kind})" if kind else name.removeprefix("-> ")
-                yield title, f"{head}\n{text}"
+    made: list[tuple[str, str]] = []
+    for entry in _LINE.split(paragraph):
+        match = _SHORT.match(entry)
+        if match is None:
+            return []
+        name, kind, first = match.groups()
+        title = _title(name)
+        text = entry_text(first if match.end() == len(entry) else entry[match.start(3) :])
+        if title == "Parameters":
+            made.append((title, f"{name} ({kind})\n{text}" if kind else f"{name}\n{text}"))
+        elif title == "See Also":
+            made.append((title, f"{name.removeprefix('See also ')} : {text.strip()}"))
+        elif title == "Notes":
+            made.append((title, textwrap.dedent(text)))
+        elif title == "Attributes":
+            made.append((title, f"{name.removeprefix('Attribute ')} : {kind}\n{text}"))
+        elif title == "Yields":
+            made.append((title, f"{kind}\n{text}"))
+        else:
+            head = f"{name} ({kind})" if kind else name.removeprefix("-> ")
+            made.append((title, f"{head}\n{text}"))
+    return made
 
 
 def _title(name: str) -> str:
     """The section of a short entry, by its name: a parameter, `-> Tensor`, or an exception."""
-    for start, title in _TITLES.items():
-        if name.startswith(start):
-            return title
+    if name.startswith(_STARTS):
+        return next(title for start, title in _TITLES.items() if name.startswith(start))
     if name.endswith(("Error", "Exception")):
         return "Raises"
     return "Warns" if name.endswith("Warning") else "Parameters"
@@ -338,13 +349,15 @@ def _parameters(
 ) -> str:
     """The section Parameters, of entries that are written and those of the table."""
     own: dict[str, re.Match[str]] = {}
-    for entry in filter(None, map(str.rstrip, _ENTRY.split(written))):
-        match = _HEAD.match(entry)
+    for entry in _LINE.split(written.strip()) if written else ():
+        match = _HEAD.match(entry.rstrip())
         assert match
-        own |= dict.fromkeys(match["names"].split(", "), match)
-    strange = own.keys() - {name for name, *_ in names}
-    if strange and entry_of is described:  # a family's text may have more
-        raise ValueError(f"{module}: a docstring has entries for no parameters: {strange}")
+        for name in match["names"].split(", "):
+            own[name] = match
+    if own and entry_of is described:  # a family's text may have more
+        strange = own.keys() - {name for name, *_ in names}
+        if strange:
+            raise ValueError(f"{module}: a docstring has entries for no parameters: {strange}")
     entries = []
     for name, annotation, default in names:
         match = own.get(name)
@@ -391,21 +404,23 @@ def _returns(
 # --- Public names that are no operations --------------------------------------------------------
 
 _ROOMS = "tapegrad.torch."
-_OF_OPERATIONS = ("_docstrings", "_rules")
+_OF_OPERATIONS = (f"{_ROOMS}_docstrings", f"{_ROOMS}_rules")
 _SAME = "tapegrad.torch.nn.functional.{} : The same as a function."
 
 
 def complete(late: str = "") -> None:
     """Complete the docstrings of the public names of all modules, and of their members.
 
-    late: the one module of which to do so, which is imported after the others.
+    late: the one module of which to do so, which is imported after the others. Those of classes
+    are made when they are asked for.
     """
+    if not KEPT:
+        return
     seen: set[int] = set()
     for module in [sys.modules[late]] if late else _modules():
-        for found in [found for name, found in vars(module).items() if name[0] != "_"]:
-            for member, signature in _members(found, seen):
-                if member.__doc__ not in _COMPLETED:
-                    member.__doc__ = _completed_by_tables(member, signature)
+        for name, found in [*vars(module).items()]:
+            if name[0] != "_":
+                _complete(found, seen)
 
 
 def _modules() -> list[ModuleType]:
@@ -416,40 +431,64 @@ def _is_here(module: str) -> bool:
     return f"{module}.".startswith(_ROOMS)
 
 
-def _is_no_operation(found: Any) -> bool:
-    return not found.__module__.removeprefix(_ROOMS).startswith(_OF_OPERATIONS)
+def _is_operation(module: str) -> bool:
+    return module.startswith(_OF_OPERATIONS)
 
 
-def _members(found: Any, seen: set[int]) -> Iterator[tuple[Any, Callable[..., Any] | None]]:
-    """A function, or a class and what it has of functions, each with what has its signature."""
-    if id(found) in seen or not _is_here(getattr(found, "__module__", "")):
+def _complete(found: Any, seen: set[int]) -> None:
+    """Complete the docstring of a function, or of a class and of what it has of functions."""
+    if id(found) in seen or not isinstance(found, (FunctionType, type)):
         return
     seen.add(id(found))
-    if isinstance(found, FunctionType) and _is_no_operation(found):
-        yield found, found
-    elif isinstance(found, type):
-        if _is_no_operation(found) and not found.__name__.startswith("_"):
-            makers = [found.__init__, found.__new__]  # type: ignore[misc]
-            yield found, next((make for make in makers if isinstance(make, FunctionType)), None)
-        for name, member in vars(found).items():
-            if not name.startswith("_"):
-                yield from _members(getattr(member, "__func__", member), seen)
-        for kind in found.__bases__:
-            yield from _members(kind, seen)
+    home = found.__module__
+    if not _is_here(home):
+        return
+    if isinstance(found, FunctionType):
+        text = found.__doc__
+        if text and text not in _COMPLETED and not _is_operation(home):
+            found.__doc__ = _completed_by_tables(found, text, found)
+        return
+    if not _is_operation(home) and not found.__name__.startswith("_"):
+        kept = vars(found).get("__doc__")
+        if kept is None or isinstance(kept, str):
+            found.__doc__ = OfClass(kept)  # type: ignore[assignment]
+    for name, member in [*vars(found).items()]:
+        if name[0] != "_":
+            _complete(getattr(member, "__func__", member), seen)
+    for kind in found.__bases__:
+        _complete(kind, seen)
 
 
-def _completed_by_tables(member: Any, signature: Callable[..., Any] | None) -> str | None:
-    text = member.__doc__
-    for family in _families(member):
+class OfClass:
+    """The docstring of a class, which is completed when it is first asked for."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, _instance: object, owner: type) -> str | None:
+        makers = [owner.__init__, owner.__new__]  # type: ignore[misc]
+        maker = next((make for make in makers if isinstance(make, FunctionType)), None)
+        owner.__doc__ = made = _completed_by_tables(owner, self._text, maker)
+        return made
+
+
+def _completed_by_tables(
+    member: Any, text: str | None, signature: Callable[..., Any] | None
+) -> str | None:
+    for family in _families(member, text):
         text = of_member(text, family, member.__name__)
     if not text:
         return None
+    returned = ""
+    if isinstance(member, FunctionType):
+        returned = shared_result(str(member.__annotations__.get("return")), member.__module__)
+        if not returned and "\n" not in text:
+            return text
     head, sections = _parts(_cleaned(text))
-    if isinstance(member, FunctionType) and "Returns" not in sections:
-        kind = str(member.__annotations__.get("return"))
-        returned = shared_result(kind, member.__module__)
-        if returned:
-            sections["Returns"] = returned
+    if returned:
+        sections.setdefault("Returns", returned)
     names = [] if signature is None else _signature(signature)
     twin = _twin(member) if isinstance(member, type) else ""
     if twin and "Examples" not in sections:
@@ -472,7 +511,7 @@ def _entries_of(member: Any) -> Callable[..., str]:
         return shared
     written = _parts(_cleaned(_function_of(twin).__doc__ or ""))[1].get("Parameters", "")
     known: dict[str, tuple[str, str]] = {}
-    for entry in filter(None, map(str.rstrip, _ENTRY.split(written))):
+    for entry in _LINE.split(written.strip()) if written else ():
         head, _, text = entry.partition("\n")
         names, _, kind = head.removesuffix(")").replace(" (", " : ", 1).partition(" : ")
         known |= dict.fromkeys(names.split(", "), (_DEFAULT.sub("", kind), text))
@@ -490,16 +529,16 @@ def _function_of(twin: str) -> Any:
     return getattr(sys.modules[f"{_ROOMS}nn.functional"], twin)
 
 
-def _families(member: Any) -> Iterator[str]:
+def _families(member: Any, own: str | None) -> Iterator[str]:
     """The docstrings of the private bases of a class, the nearest first; no mere summaries.
 
     A class without a docstring of its own has the summary of the nearest.
     """
     for kind in getattr(member, "__mro__", ()):
-        text = kind.__doc__ or ""
-        of_family = "\n" in text or (text and not member.__doc__)
-        if kind.__name__.startswith("_") and of_family and _is_here(kind.__module__):
-            yield text
+        if kind.__name__.startswith("_") and _is_here(kind.__module__):
+            text = kind.__doc__ or ""
+            if "\n" in text or (text and not own):
+                yield text
 
 
 def _twin(layer: type) -> str:
@@ -549,6 +588,8 @@ def _functions() -> dict[str, str]:
 
 
 __all__ = [
+    "KEPT",
+    "OfClass",
     "complete",
     "completed",
     "in_place",

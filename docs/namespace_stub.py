@@ -83,9 +83,8 @@ def imports() -> Iterator[str]:
             if name in tapegrad.__all__ and name not in declared:
                 yield f"from {statement.module} import {alias.name} as {name}"
     for name, module in tapegrad._LATE.items():
-        if name not in tapegrad.__all__:
-            continue
-        yield f"from {module} import {name} as {name}"
+        if name in tapegrad.__all__ and name not in declared:
+            yield f"from {module} import {name} as {name}"
     for name in tapegrad._LATE_MODULES:
         yield f"from tapegrad import {name} as {name}"
 

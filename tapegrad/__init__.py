@@ -12,7 +12,6 @@ from tapegrad import _allocator as _allocator  # which acts when it is imported
 from tapegrad import _look as _look  # likewise
 from tapegrad import rules
 from tapegrad._arrays.traced import Array
-from tapegrad._compile.compiled import compile
 from tapegrad._config import config
 from tapegrad._core.forms import (
     composite,
@@ -42,40 +41,51 @@ from tapegrad._errors import (
     StaleProgramError,
     TapegradError,
 )
-from tapegrad._transforms.checkpoint import checkpoint
-from tapegrad._transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from tapegrad._transforms.foreign_names import absent as _absent
-from tapegrad._transforms.forward import jvp, linearize
-from tapegrad._transforms.hessian_products import ggnvp, hvp, vhp
-from tapegrad._transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, jacrev
-from tapegrad._transforms.linear_transpose import linear_transpose
-from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_and_grad, vjp
-from tapegrad._transforms.sequence import checkpoint_sequence
-from tapegrad._transforms.vmap import vmap
 from tapegrad._tree import register as register_pytree
 
 if _TYPE_CHECKING:
     from tapegrad._adopt.adoption import AdoptWarning, adopt
+    from tapegrad._compile.compiled import compile
     from tapegrad._look.memory import MemoryReport, memory_report
     from tapegrad._look.nan_search import debug_nans
     from tapegrad._look.profile import Profile, profile
     from tapegrad._look.view import TapeView, tape
+    from tapegrad._transforms.checkpoint import checkpoint
+    from tapegrad._transforms.custom import custom_jvp, custom_vjp, stop_gradient
+    from tapegrad._transforms.forward import jvp, linearize
+    from tapegrad._transforms.hessian_products import ggnvp, hvp, vhp
+    from tapegrad._transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, jacrev
+    from tapegrad._transforms.linear_transpose import linear_transpose
+    from tapegrad._transforms.primitives import primitive
+    from tapegrad._transforms.sequence import checkpoint_sequence
+    from tapegrad._transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
-# Profiles and pictures are imported when they are asked for: most programs never do.
+# Names that are imported when they are asked for: most programs ask for few of them.
 _LATE = {
-    "AdoptWarning": "tapegrad._adopt.adoption",
-    "MemoryReport": "tapegrad._look.memory",
-    "Profile": "tapegrad._look.profile",
-    "TapeView": "tapegrad._look.view",
-    "adopt": "tapegrad._adopt.adoption",
-    "debug_nans": "tapegrad._look.nan_search",
-    "load_ipython_extension": "tapegrad._adopt.notebooks",  # which IPython asks for
-    "memory_report": "tapegrad._look.memory",
-    "profile": "tapegrad._look.profile",
-    "tape": "tapegrad._look.view",
+    name: f"tapegrad.{module}"
+    for module, names in {
+        "_adopt.adoption": "AdoptWarning adopt",
+        "_adopt.notebooks": "load_ipython_extension",  # which IPython asks for
+        "_compile.compiled": "compile",
+        "_look.memory": "MemoryReport memory_report",
+        "_look.nan_search": "debug_nans",
+        "_look.profile": "Profile profile",
+        "_look.view": "TapeView tape",
+        "_transforms.checkpoint": "checkpoint",
+        "_transforms.custom": "custom_jvp custom_vjp stop_gradient",
+        "_transforms.forward": "jvp linearize",
+        "_transforms.hessian_products": "ggnvp hvp vhp",
+        "_transforms.jacobians": "elementwise_grad hessian jacfwd jacobian jacrev",
+        "_transforms.linear_transpose": "linear_transpose",
+        "_transforms.primitives": "primitive",
+        "_transforms.sequence": "checkpoint_sequence",
+        "_transforms.vmap": "vmap",
+    }.items()
+    for name in names.split()
 }
 
 # Public modules that are imported when they are asked for.

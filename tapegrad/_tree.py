@@ -9,7 +9,6 @@ left to do stands on a list.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import weakref
 from collections import OrderedDict, defaultdict
@@ -209,7 +208,7 @@ def _container_of(kind: type) -> Container | None:
         pass
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         found = _NAMEDTUPLE if hasattr(kind, "_make") else _BUNCH
-    elif dataclasses.is_dataclass(kind):
+    elif hasattr(kind, "__dataclass_fields__"):
         found = _dataclass_container(kind)
     elif not kind.__flags__ & _HEAP or str(kind.__module__).startswith("tapegrad."):
         if kind not in _STAND_INS:
@@ -280,7 +279,9 @@ def _set_of(x: Any, names: Iterable[str]) -> tuple[str, ...]:
 
 def _fields_of(kind: Any) -> list[tuple[str, bool]]:
     """The names of a dataclass's fields, and whether each is static: carried along as it is."""
-    return [(x.name, bool(x.metadata.get("static"))) for x in dataclasses.fields(kind)]
+    from dataclasses import fields  # whoever declares one has imported it
+
+    return [(x.name, bool(x.metadata.get("static"))) for x in fields(kind)]
 
 
 IsLeaf = Callable[[Any], bool]
@@ -549,7 +550,7 @@ def keys_of(tree: Any) -> Iterable[tuple[Any, str]]:
     """
     if isinstance(tree, dict):
         return [(key, f"[{key!r}]") for key in tree]
-    if dataclasses.is_dataclass(tree):
+    if hasattr(tree, "__dataclass_fields__"):
         names = [name for name, static in _fields_of(tree) if not static]
     else:
         names = list(getattr(tree, "_fields", ()))

@@ -14,7 +14,7 @@ from tapegrad._arrays.refusal import refuse_unsupported
 from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, as_view
 from tapegrad._core.operands import as_arguments, has_own_functions
-from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.rule import REGISTRY, Rule, rule_of
 from tapegrad._core.values import Mapped, Traced, innermost, is_inexact
 
 
@@ -47,6 +47,8 @@ def by_rule(
     if rule is None:
         if function in CREATION:
             return _created(self, function, args, kwargs)
+        rule = rule_of(function)
+    if rule is None:
         refuse_unsupported(no_rule(function), [*args, *kwargs.values()])
     if not alone and (rule.several or not PLAIN_TYPES.issuperset(types)):
         args, kwargs = as_arguments(args, kwargs)

@@ -33,7 +33,7 @@ from tapegrad._core.forms import Composite, Unsupported
 from tapegrad._core.operands import as_arguments, as_operand, call_other, has_own_functions
 from tapegrad._core.out import write_out
 from tapegrad._core.refcounts import ALONE, is_own, references
-from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.rule import REGISTRY, Rule, rule_of
 from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import (
     Mapped,
@@ -211,8 +211,10 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         kwargs: dict[str, Any],
     ) -> Any:
         rule = REGISTRY.get(function)
-        if rule is None and function in CREATION:
-            return self._created(function, args, kwargs)
+        if rule is None:
+            if function in CREATION:
+                return self._created(function, args, kwargs)
+            rule = rule_of(function)
         inner = innermost((*args, *kwargs.values()))
         if not isinstance(inner, Batched) or len(types) > 1 and any(map(has_own_functions, types)):
             return NotImplemented

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.careful import replay_forward_carefully
-from tapegrad._core.entry import Entry, Mark, Outputs, Spec, opened, spec_of
-from tapegrad._core.fit import any_nan, zeros_of
+from tapegrad._core.entry import Entry, Mark, Outputs, Spec, opened
+from tapegrad._core.fit import any_nan
 from tapegrad._core.quiet import silence
 from tapegrad._core.replay import live_steps
 from tapegrad._core.series import (
@@ -38,8 +37,8 @@ from tapegrad._core.series_replay import (
     kept_values,
     parents_in,
 )
-from tapegrad._core.types import Cotangent, Slot, Tangent, Value
-from tapegrad._core.values import Traced, in_place, is_mapped, without_traces
+from tapegrad._core.types import Cotangent, Slot
+from tapegrad._core.values import in_place, is_mapped, without_traces
 
 MOST = 1 << 26  # numbers that a limit may take
 # Powers with square roots alone, a few; with square, cube, fourth and sixth roots; and more, as
@@ -337,39 +336,4 @@ def _are_plain(entries: Sequence[Entry], inputs: Any, roots: Any) -> bool:
     )
 
 
-# --- For rules ----------------------------------------------------------------------------------
-
-
-def derivatives_along(value: Value, source: Value, directions: list[Tangent]) -> list[Tangent]:
-    """The derivatives of `value` along directions of the traced `source` that it depends on.
-
-    There is one tangent per direction. A rule whose cotangent is 0/0 takes the limit with them,
-    because the cotangent is a function of the values that the program went on to compute with.
-    That needs a traced replay, which a rule declared `singular` gets. Without one (in forward
-    mode) the result is NaN: the derivative is unknown, not zero.
-    """
-    if is_mapped(value):  # the derivatives of each example
-        mapped = is_mapped(source)
-        inner = source._value if mapped else source
-        ways = [value.vmap_level.front(way) for way in directions] if mapped else directions
-        changes = derivatives_along(value._value, inner, ways)
-        return [value.vmap_level.wrap(change) for change in changes]
-    nothing = zeros_of(spec_of(value))
-    known = isinstance(source, Traced)
-    if not isinstance(value, Traced):
-        constant = known or not np.any(value)
-        return [nothing if constant else nothing + np.nan for _ in directions]
-    tape = value.tape
-    if not known or tape.root is not source.tape.root:
-        return [nothing + np.nan for _ in directions]
-    start, end = source.slot, value.slot
-    steps = live_steps(tape.between(start, end), (start,), (end,))
-    changes = []
-    for way in directions:
-        dots = {start: way}
-        replay_forward_carefully(steps, dots, {start: np.ones(source.shape)}, tape)
-        changes.append(dots.get(end, nothing))
-    return changes
-
-
-__all__ = ["derivatives_along", "resolved", "resolved_ahead"]
+__all__ = ["resolved", "resolved_ahead"]

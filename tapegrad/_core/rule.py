@@ -44,9 +44,13 @@ REGISTRY: dict[Function, Rule] = {}
 _HELD: weakref.WeakSet[Rule] = weakref.WeakSet()
 _HOLDING = threading.Lock()
 
-# Modules whose ufuncs come with rules that are declared at the first call of one, and the module
-# that declares them: it is not imported before the module of the ufuncs is.
-LATE = {"scipy.special": "tapegrad.scipy.special"}
+# Modules whose functions come with rules that are declared when that of one is asked for, and the
+# module that declares them: it is not imported before the module of the functions is.
+LATE = {
+    "numpy.fft": "tapegrad.rules.fft",
+    "numpy.polynomial": "tapegrad.rules.series",
+    "scipy.special": "tapegrad.scipy.special",
+}
 
 # The package whose primitives are other libraries' functions, and are called and named as these.
 MIRRORS = "tapegrad.scipy"
@@ -504,23 +508,33 @@ def declared_rule(function: Any) -> Rule | None:
 
 
 def declared_rules() -> list[Rule]:
-    """All declared rules."""
+    """All declared rules, those of NumPy's functions among them."""
+    for home in [home for home in LATE if home.startswith("numpy")]:
+        _declare_late(home)
     with _HOLDING:
         return [*REGISTRY.values(), *_HELD]
 
 
 def rule_of(function: Function) -> Rule | None:
-    """The rule of a function; those of another library's ufuncs are declared when one is asked."""
+    """The rule of a function; those of `LATE` are declared when one is asked for."""
     found = REGISTRY.get(function)
     if found is None and _holds_rule(function):
         return declared_rule(function)
-    if found is None and LATE and isinstance(function, np.ufunc):
-        for home, rules in tuple(LATE.items()):
-            if home in sys.modules:
-                importlib.import_module(rules)
-                LATE.pop(home, None)  # not before: another thread waits for the import
+    if found is None and LATE:
+        is_ufunc, module = isinstance(function, np.ufunc), getattr(function, "__module__", None)
+        for home in tuple(LATE):
+            if home in sys.modules and (is_ufunc or f"{module}.".startswith(f"{home}.")):
+                _declare_late(home)
         found = REGISTRY.get(function)
     return found
+
+
+def _declare_late(home: str) -> None:
+    """Declare the rules of the functions of a module."""
+    rules = LATE.get(home)
+    if rules is not None:
+        importlib.import_module(rules)
+        LATE.pop(home, None)  # not before: another thread waits for the import
 
 
 def rules_of_form(form: str) -> Iterator[Rule]:

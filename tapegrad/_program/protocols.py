@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from tapegrad._core.composite import Composite
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import REGISTRY, rule_of
 from tapegrad._program.calls import INTO_PLAIN, called, is_ours, mutated, raw, with_out
 from tapegrad._program.functions import (
     CALLING,
@@ -71,7 +71,7 @@ def array_function(
         return with_out(self.recorder, function, args, rest, targets)
     if function in CALLING:
         return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
-    rule = REGISTRY.get(function)
+    rule = rule_of(function)
     if rule is not None and rule.plan is not None:
         found = run_rule(self, rule, *rule.bind(args, kwargs))
         if found is not NotImplemented:

@@ -17,7 +17,6 @@ outermost transform makes them where a refusal was caught, since its arguments a
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
@@ -229,7 +228,9 @@ class _Runs(_Restored):
         self.name, self.f, self.inputs = name, f, inputs
 
     def _call(self, leaves: list[Value]) -> Any:
-        inputs = copy.copy(self.inputs)
+        from copy import copy  # a millisecond, which few programs need
+
+        inputs = copy(self.inputs)
         inputs.args = tree_map(_own_copy, inputs.args)
         inputs.kwargs = tree_map(_own_copy, inputs.kwargs)
         return inputs.call(self.f, leaves)

@@ -6,7 +6,6 @@ transforms.
 
 from __future__ import annotations
 
-import copy
 import functools
 import sys
 import types
@@ -73,8 +72,10 @@ def kept_states(f: Callable[..., Any], arguments: Iterable[Any]) -> Callable[[],
         if isinstance(generator, np.random.RandomState):
             kept.append((generator.set_state, generator.get_state(legacy=False)))
         else:
+            from copy import deepcopy  # a millisecond, which few programs need
+
             bits: Any = getattr(generator, "bit_generator", generator)
-            kept.append((partial(setattr, bits, "state"), copy.deepcopy(bits.state)))
+            kept.append((partial(setattr, bits, "state"), deepcopy(bits.state)))
     own = sys.modules.get("random")
     if own is not None:
         kept.append((own.setstate, own.getstate()))

@@ -17,7 +17,6 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fast.backward import replay_backward
 from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
-from tapegrad._core.limits import resolved_ahead
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import (
     leave_where,
@@ -364,6 +363,8 @@ class Pushforward(LinearMap):
         results = [(at, dots[at]) for at in dict.fromkeys(self.out_slots) if at in dots]
         if all(nan.get(at) is not None and _is_nan_at(dot, nan[at]) for at, dot in results):
             return dots  # as the results are
+        from tapegrad._core.limits import resolved_ahead  # few programs meet a NaN
+
         known = resolved_ahead(entries, inputs, results)
         return dots | {at: dot for (at, _), dot in zip(results, known, strict=True)}
 

@@ -16,7 +16,6 @@ from tapegrad._core.careful import reach_of, replay_carefully, settled_kinks
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fast.backward import replay_backward
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_foreign
-from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
 from tapegrad._core.recorded import OPEN, is_recording, leave_where, may_be_nan, recorded_too
 from tapegrad._core.replay import SparseBars, emptying
@@ -328,6 +327,8 @@ class Recording:
             return found
         pairs = zip(self.slots, found, strict=True)
         inputs = [(slot, bar) for slot, bar in pairs if bar is not None]
+        from tapegrad._core.limits import resolved  # few programs meet a NaN
+
         known = iter(resolved(self.entries, inputs, list(zip(slots, bars, strict=True))))
         return [bar if bar is None else next(known) for bar in found]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.conversion import gather, listed
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import rule_of
 from tapegrad._core.types import Function, Tree
 from tapegrad._core.values import UNTRACED_TYPES, Mapped, Traced, holds_in_trace
 from tapegrad.numpy._holding import holding
@@ -133,7 +133,7 @@ def _lifting(function: Function, module: str) -> Function:
     def lifted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args = tuple([_lift(arg, name) for arg in args])
         kwargs = {key: _lift(value, name) for key, value in kwargs.items()}
-        rule = REGISTRY.get(function)
+        rule = rule_of(function)
         if rule is None or rule.view or not any(map(holds_in_trace, (*args, *kwargs.values()))):
             return function(*args, **kwargs)
         return rule.apply(*args, **kwargs)  # the protocols see some arguments only

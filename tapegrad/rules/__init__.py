@@ -1,4 +1,10 @@
-"""Derivative rules, one module per family. Importing this package declares them all."""
+"""Derivative rules, one module per family.
+
+Importing this package declares them all, but for those of `numpy.fft` and `numpy.polynomial`,
+which NumPy imports when a program asks for them: see `_core.rule.LATE`.
+"""
+
+from importlib import import_module as _import_module
 
 from tapegrad.rules import (
     constant,
@@ -9,7 +15,6 @@ from tapegrad.rules import (
     einsum,
     elementwise,
     emath,
-    fft,
     histogram,
     index,
     interpolation,
@@ -26,7 +31,6 @@ from tapegrad.rules import (
     reduction,
     segments,
     selection,
-    series,
     shape,
     signal,
     sorting,
@@ -36,6 +40,13 @@ from tapegrad.rules import (
     unsupported,
     writing,
 )
+
+
+def __getattr__(name: str) -> object:
+    if name in ("fft", "series"):
+        return _import_module(f"tapegrad.rules.{name}")
+    raise AttributeError(f"module 'tapegrad.rules' has no attribute {name!r}")
+
 
 __all__ = [
     "constant",

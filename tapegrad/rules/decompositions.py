@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.directions import derivatives_along
 from tapegrad._core.forms import Constant, composite, general
-from tapegrad._core.limits import derivatives_along
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._warning import warn

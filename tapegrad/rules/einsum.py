@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,9 @@ from tapegrad._core.forms import composite, constant, linear, multilinear
 from tapegrad._core.types import Cotangent, Tangent, Tree, Value
 from tapegrad._core.values import in_trace, is_ndarray
 from tapegrad.rules.index import diagonal_transpose
+
+_SMALL = "abcdefghijklmnopqrstuvwxyz"
+LETTERS = _SMALL + _SMALL.upper()
 
 
 def einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
@@ -79,7 +81,7 @@ def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
     def written(labels: Sequence[Any]) -> str:
         # Upper case first: an output that is not written has its labels in this order.
-        letters = ascii_uppercase + ascii_lowercase
+        letters = _SMALL.upper() + _SMALL
         return "".join("..." if label is Ellipsis else letters[label] for label in labels)
 
     pairs = len(operands) // 2
@@ -104,7 +106,7 @@ def _explicit(text: str, ndims: tuple[int, ...]) -> str:
         letters = given.replace(",", "").replace(".", "")
         once = sorted(label for label in set(letters) if letters.count(label) == 1)
         result = ("..." if "..." in given else "") + "".join(once)
-    spare = [label for label in reversed(ascii_letters) if label not in text]
+    spare = [label for label in reversed(LETTERS) if label not in text]
     counts = [
         ndim - len(term.replace("...", "")) if "..." in term else 0
         for term, ndim in zip(terms, ndims, strict=False)
@@ -222,7 +224,7 @@ def _transposed_term(
 
 def _on_diagonal(bar: Cotangent, term: str, sizes: dict[str, int]) -> Cotangent:
     """The cotangent of an operand that repeats labels, which read a diagonal: zero off it."""
-    spare = (label for label in ascii_letters if label not in term)
+    spare = (label for label in LETTERS if label not in term)
     labels, units = "", []
     for label in term:
         fresh = next(spare) if label in labels else label
@@ -237,7 +239,7 @@ def _on_diagonal(bar: Cotangent, term: str, sizes: dict[str, int]) -> Cotangent:
 def _einsum_examples(
     *operands: Value, subscripts: str, mapped: Sequence[bool], **options: Any
 ) -> Value:
-    spare = next(label for label in ascii_letters if label not in subscripts)
+    spare = next(label for label in LETTERS if label not in subscripts)
     given, _, result = subscripts.partition("->")
     terms = [
         spare + term if stacked else term

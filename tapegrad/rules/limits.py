@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tapegrad._core.limits import derivatives_along
+from tapegrad._core.directions import derivatives_along
 from tapegrad._core.types import Index, Tangent, Value
 from tapegrad._core.values import (
     any_true,

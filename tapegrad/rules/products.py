@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import is_plain_array
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
-from tapegrad.rules.einsum import einsum
+from tapegrad.rules.einsum import LETTERS, einsum
 from tapegrad.rules.index import plan_diagonals
 from tapegrad.rules.matrices import column, outer, shaped, times, transposed
 
@@ -162,7 +161,7 @@ def _tensordot_examples(
         raise IndexError("tuple index out of range")
     if [x.shape[i] for i in x_axes] != [y.shape[i] for i in y_axes]:
         raise ValueError("shape-mismatch for sum")
-    letters = iter(ascii_letters[1:])
+    letters = iter(LETTERS[1:])
     x_labels = [next(letters) for _ in range(a.ndim - mapped[0])]
     shared = {y: x_labels[x] for x, y in zip(x_axes, y_axes, strict=True)}
     y_labels = [shared[i] if i in shared else next(letters) for i in range(b.ndim - mapped[1])]

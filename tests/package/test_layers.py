@@ -117,6 +117,7 @@ CORE = (
     "linear",
     "general",
     "careful",
+    "directions",
     "composite",
     "forms",
     "series",
@@ -139,7 +140,7 @@ CORE = (
 GROUND = {"_block", "_errors", "_numpy_versions", "_warning"}
 OF_RULES = GROUND | {
     "_core.forms",
-    "_core.limits",
+    "_core.directions",
     "_core.quiet",
     "_core.fast.call_plans",
     "_core.fast.sums",

@@ -163,8 +163,14 @@ def run(code: str, *options: str) -> str:
 def test_modules_are_imported_when_they_are_asked_for():
     code = """\
 import sys
-from tapegrad import *
+import numpy as np
+before = {*sys.modules}
 import tapegrad
+tapegrad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(2))
+idle = {"dataclasses", "html", "numpy.fft", "numpy.polynomial", "tempfile", "tracemalloc"}
+idle |= {f"tapegrad.{name}" for name in ("_compile", "_core.limits", "_transforms.vmap")}
+print(sorted((idle - before) & {*sys.modules}))
+from tapegrad import *
 late = [name for name in dir(tapegrad) if "tapegrad." + name in sys.modules]
 others = ("scipy", "dask", "torch", "pandas", "llvmlite")
 print(late, [name for name in others if name in sys.modules])
@@ -172,7 +178,8 @@ print("scipy" in globals(), "numpy" in globals(), "grad" in globals())
 print(tapegrad.tree.leaves((1.0, 2.0)), tapegrad.optimize.__name__, tapegrad.scipy.__name__)
 print("scipy" in sys.modules, tapegrad.scipy is sys.modules["tapegrad.scipy"])
 """
-    lines = run(code).splitlines()
+    loaded, *lines = run(code).splitlines()
+    assert loaded == "[]"
     assert lines[0] == "['numpy', 'rules'] []"  # adopt, which is public, stands above numpy
     assert lines[1] == "False False True"
     assert lines[2] == "[1.0, 2.0] tapegrad.optimize tapegrad.scipy"

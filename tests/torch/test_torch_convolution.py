@@ -358,3 +358,19 @@ def test_gradients_as_functions_are_those_of_the_convolution(dims, settings):
         assert all(map(torch.allclose, slopes, others))
     with torch.no_grad():
         assert not of_input(x.shape, w, seed, **settings).requires_grad
+
+
+def test_gradients_as_functions_refuse_what_does_not_fit():
+    x, w, g = torch.ones(2, 3, 8, 8), torch.ones(4, 3, 3, 3), torch.ones(2, 4, 6, 6)
+    calls = [
+        lambda g: torch.nn.grad.conv2d_input(x.shape, w, g),
+        lambda g: torch.nn.grad.conv2d_weight(x, w.shape, g),
+    ]
+    for call in calls:
+        assert call(g).grad_fn is None
+        with pytest.raises(
+            RuntimeError, match=r"a shape of torch.Size\(\[2, 4, 5, 6\]\) and output"
+        ):
+            call(g[:, :, 1:])
+        with pytest.raises(RuntimeError, match="expected scalar type Double but found Float"):
+            call(g.double())

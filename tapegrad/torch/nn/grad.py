@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.torch._graph.modes import enable_grad, is_grad_enabled
-from tapegrad.torch._ops.create.creation import zeros
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.autograd._passes import grad
-from tapegrad.torch.nn import functional
+from tapegrad.torch.nn.convolution.functions import gradient_of_input, gradient_of_weight
 
 Settings = int | tuple[int, ...]
 
@@ -35,18 +32,7 @@ _SIZE = "{of}_size (sequence of ints): The shape of the {of}."
 _TENSOR = "{of}: The {of} of the convolution."
 
 
-def _transposed(convolve: Callable[[Tensor], Tensor], at: Tensor, grad_output: Tensor) -> Tensor:
-    """The transpose of a linear map, of tensors of the shape of `at`."""
-    further = is_grad_enabled()
-    with enable_grad():
-        out = convolve(at.requires_grad_())
-        (found,) = grad(out, at, grad_output, create_graph=further)
-    return found
-
-
 def _of_input(dims: int) -> Callable[..., Tensor]:
-    convolve = getattr(functional, f"conv{dims}d")
-
     def conv_input(
         input_size: Any,
         weight: Tensor,
@@ -57,15 +43,12 @@ def _of_input(dims: int) -> Callable[..., Tensor]:
         groups: int = 1,
     ) -> Tensor:
         settings = stride, padding, dilation, groups
-        at = zeros(input_size, dtype=weight.dtype)
-        return _transposed(lambda x: convolve(x, weight, None, *settings), at, grad_output)
+        return gradient_of_input(weight, grad_output, tuple(input_size), settings, dims)
 
     return _named(conv_input, dims, "input")
 
 
 def _of_weight(dims: int) -> Callable[..., Tensor]:
-    convolve = getattr(functional, f"conv{dims}d")
-
     def conv_weight(
         input: Tensor,
         weight_size: Any,
@@ -76,8 +59,7 @@ def _of_weight(dims: int) -> Callable[..., Tensor]:
         groups: int = 1,
     ) -> Tensor:
         settings = stride, padding, dilation, groups
-        at = zeros(weight_size, dtype=input.dtype)
-        return _transposed(lambda w: convolve(input, w, None, *settings), at, grad_output)
+        return gradient_of_weight(input, grad_output, tuple(weight_size), settings, dims)
 
     return _named(conv_weight, dims, "weight")
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Value
-from tapegrad.torch._dtypes import of_numpy, type_word, word_of
+from tapegrad.torch._dtypes import Size, of_numpy, type_word, word_of
 from tapegrad.torch._ops.declare import private, register
-from tapegrad.torch._rules.convolution import Kernel, convolve, spread
+from tapegrad.torch._rules.convolution import Kernel, convolve, gather, spread
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
 from tapegrad.torch.nn.dimensions import members
@@ -207,6 +207,14 @@ def _convolution(
     dims: int,
 ) -> Value:
     x = _as_batch(input, dims, f"conv{dims}d")
+    kernel = _kernel_of(x, weight, bias, (stride, padding, dilation, groups), dims)
+    out = convolve(x, weight, bias, kernel=kernel)
+    return out if x is input else np.squeeze(out, 0)
+
+
+def _kernel_of(x: Value, weight: Value, bias: Value, settings: Any, dims: int) -> Kernel:
+    """How the kernel of a convolution moves; the errors of all that does not fit."""
+    stride, padding, dilation, groups = settings
     count = len(weight.shape) - 2
     stride = _numbers(stride, count, "stride", dims)
     dilation = _numbers(dilation, count, "dilation", dims)
@@ -228,8 +236,47 @@ def _convolution(
     kernel = Kernel(stride, before, after, dilation, groups)
     _check_fits(x, weight, kernel)
     _check_dtypes(x, weight, bias, dims)
-    out = convolve(x, weight, bias, kernel=kernel)
-    return out if x is input else np.squeeze(out, 0)
+    return kernel
+
+
+def _check_cotangent(g: Value, x: Value, weight: Value, kernel: Kernel) -> None:
+    """RuntimeError for a gradient of another shape or dtype than the convolution has."""
+    places = kernel.places(x.shape[2:], weight.shape[2:])
+    shape = (x.shape[0], weight.shape[0], *places)
+    if g.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {Size(g.shape)} and output[0] has "
+            f"a shape of {Size(shape)}."
+        )
+    if g.dtype != x.dtype:
+        raise RuntimeError(f"expected scalar type {word_of(g.dtype)} but found {word_of(x.dtype)}")
+
+
+@private("ConvolutionBackwardBackward0", name="convolution_input", planned=True)
+def gradient_of_input(
+    weight: Value, grad_output: Value, size: Sizes, settings: Any, dims: int
+) -> Value:
+    """The gradient of a convolution by its input, which has a size."""
+    x = np.empty(tuple(size), weight.dtype)
+    batch = _as_batch(x, dims, f"conv{dims}d")
+    g = grad_output if batch is x else np.expand_dims(grad_output, 0)
+    kernel = _kernel_of(batch, weight, None, settings, dims)
+    _check_cotangent(g, batch, weight, kernel)
+    out = spread(g, weight, None, kernel=kernel, sizes=batch.shape[2:])
+    return out if batch is x else np.squeeze(out, 0)
+
+
+@private("ConvolutionBackwardBackward0", name="convolution_weight", planned=True)
+def gradient_of_weight(
+    input: Value, grad_output: Value, size: Sizes, settings: Any, dims: int
+) -> Value:
+    """The gradient of a convolution by its weight, which has a size."""
+    x = _as_batch(input, dims, f"conv{dims}d")
+    g = grad_output if x is input else np.expand_dims(grad_output, 0)
+    weight = np.empty(tuple(size), x.dtype)
+    kernel = _kernel_of(x, weight, None, settings, dims)
+    _check_cotangent(g, x, weight, kernel)
+    return gather(x, g, kernel=kernel, widths=weight.shape[2:])
 
 
 def _check_output_padding(more: Moves, stride: Moves, dilation: Moves) -> None:

@@ -72,6 +72,19 @@ def _stacked_examples(arrays: Sequence[Value], axis: int = 0, **options: Any) ->
     return np.stack(arrays, axis=axis, **options)
 
 
+_NDARRAYS = {np.ndarray}
+
+
+def _stacked(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
+    """np.stack, which takes longer to make a view of a small array than to copy it."""
+    if options or axis or set(map(type, arrays)) != _NDARRAYS or arrays[0].dtype.hasobject:
+        return np.stack(arrays, axis, **options)
+    try:
+        return np.array(arrays)
+    except ValueError:
+        return np.stack(arrays)  # says how the shapes differ
+
+
 def _put_together(out: Spec, cuts: Sequence[Any], arrays: Sequence[Value]) -> Value:
     made = np.empty(out.shape, out.dtype, like=arrays[0])
     for cut, x in zip(cuts, arrays):  # noqa: B905 - strict= costs
@@ -99,6 +112,8 @@ def _joining(join: Function, axis_of: Function | None = None, default: int | Non
         call = join
         if all(spec.ndim == out.ndim for spec in specs):
             call = partial(np.concatenate, axis=along)
+        elif join is np.stack and not along:
+            call = np.array
         elif axis_of is None:
             call = partial(_put_together, out, cuts)
         chosen = [cut if want else None for cut, want in zip(cuts, wanted, strict=True)]
@@ -137,6 +152,7 @@ linear(
     _stack_transpose,
     batch=_stacked_examples,
     plan=_joining(np.stack),
+    implementation=_stacked,
     **JOINING,
 )
 

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Value, Values
+from tapegrad._core.types import Function, Value, Values
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import by_name, wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
+from tapegrad.torch._graph.modes import MODE, PLAIN
 from tapegrad.torch._ops.call_plans import laid_out
-from tapegrad.torch._ops.declare import operation, register
+from tapegrad.torch._ops.declare import Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
-from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._types import Dim, Sizes
 
 
@@ -104,10 +105,41 @@ def _in_order(value: Value, _args: Any) -> Value:
     return np.ascontiguousarray(value)
 
 
+def _short_join(join: Function, general: Operation) -> Operation:
+    """A join of tensors of one dtype without history along the first dimension.
+
+    join: the same of arrays, which raises ValueError where they do not fit.
+    """
+
+    def call(tensors: Sequence[Tensor], dim: int = 0, **kwargs: Any) -> Any:
+        mode = MODE.get()
+        if kwargs or dim.__class__ is not int or dim or mode not in PLAIN:
+            return general(tensors, dim, **kwargs)
+        if type(tensors) not in _LISTS or set(map(type, tensors)) != _TENSORS:
+            return general(tensors, dim)
+        values = [tensor._value for tensor in tensors]
+        if set(map(type, values)) != _NDARRAYS:
+            return general(tensors, dim)
+        if mode is None and not _FREE.issuperset([tensor.node for tensor in tensors]):
+            return general(tensors, dim)
+        dtypes = {value.dtype for value in values}
+        if len(dtypes) > 1 or values[0].dtype.kind == "V":
+            return general(tensors, dim)
+        try:
+            out = join(values)
+        except ValueError:
+            return general(tensors, dim)  # says what does not fit, or has PyTorch's exceptions
+        return of_value(np.ascontiguousarray(out))
+
+    return call
+
+
+_LISTS, _FREE = (list, tuple), frozenset([None])
+_TENSORS, _NDARRAYS = {Tensor}, {np.ndarray}
 cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
-    laid_out(cat, _in_order)
+    _short_join(np.concatenate, laid_out(cat, _in_order))
 )
-stack = register(method=False, replaces=stack)(laid_out(stack, _in_order))
+stack = register(method=False, replaces=stack)(_short_join(np.array, laid_out(stack, _in_order)))
 
 
 def _at_least(array: Value, count: int) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -267,8 +268,9 @@ def _vector_norm(
     x = _lifted(x)
     axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     rest = [side for i, side in enumerate(x.shape) if i not in axes]
-    moved = np.moveaxis(x, axes, range(len(axes)))
-    count = int(np.prod([x.shape[i] for i in axes], dtype=int))
+    first = tuple(range(len(axes)))
+    moved = x if axes == first else np.moveaxis(x, axes, first)
+    count = math.prod(x.shape[i] for i in axes)
     result = _norm_of_vectors(np.reshape(moved, (count, *rest)), ord, 0, False)
     return np.expand_dims(result, axes) if keepdims else result
 

@@ -57,7 +57,7 @@ _SINGULAR = (
 
 
 @register("inverse")
-@private("LinalgInvExBackward0", name="linalg_inv")
+@private("LinalgInvExBackward0", name="linalg_inv", planned=True)
 def inv(A: Value) -> Value:
     """The inverse of a square matrix, or of each of a stack.
 
@@ -179,7 +179,7 @@ def _solve(A: Value, B: Value, left: bool = True) -> Value:
     return tried(_UNSOLVED.format(word="solve"), zero_pivots, _solver(A, B, left), A)
 
 
-@private("LinalgSolveExBackward0", name="linalg_solve")
+@private("LinalgSolveExBackward0", name="linalg_solve", planned=True)
 def solve(A: Value, B: Value, *, left: bool = True) -> Value:
     """X with `A @ X == B` (`X @ A == B` if not left).
 
@@ -215,7 +215,7 @@ def _triangle(A: Value, upper: bool, unitriangular: bool) -> Value:
     return part(A, 1 if upper else -1) + np.eye(A.shape[-1], dtype=A.dtype)
 
 
-@private("LinalgSolveTriangularBackward0", name="linalg_solve_triangular")
+@private("LinalgSolveTriangularBackward0", name="linalg_solve_triangular", planned=True)
 def solve_triangular(
     A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Value:
@@ -348,7 +348,7 @@ def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None)
 
 
 @register("det")
-@private("LinalgDetBackward0", name="linalg_det")
+@private("LinalgDetBackward0", name="linalg_det", planned=True)
 def det(A: Value) -> Value:
     """The determinant of a square matrix, or of each of a stack.
 
@@ -359,7 +359,7 @@ def det(A: Value) -> Value:
     return np.linalg.det(A)
 
 
-@private("LinalgSlogdetBackward0", name="linalg_slogdet")
+@private("LinalgSlogdetBackward0", name="linalg_slogdet", planned=True)
 def slogdet(A: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value.
 
@@ -369,7 +369,7 @@ def slogdet(A: Value) -> Any:
     return return_types.linalg_slogdet(*np.linalg.slogdet(A))
 
 
-@operation("LinalgSlogdetBackward0", name="slogdet")
+@operation("LinalgSlogdetBackward0", name="slogdet", planned=True)
 def _old_slogdet(input: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value.
 
@@ -410,7 +410,7 @@ def _cholesky(A: Value, upper: bool, word: str) -> Value:
     return _adjoint(low) if upper else low
 
 
-@private("LinalgCholeskyExBackward0", name="linalg_cholesky")
+@private("LinalgCholeskyExBackward0", name="linalg_cholesky", planned=True)
 def cholesky(A: Value, *, upper: bool = False) -> Value:
     """L with `A == L @ L.mH`, or its adjoint if upper.
 
@@ -421,7 +421,7 @@ def cholesky(A: Value, *, upper: bool = False) -> Value:
     return _cholesky(A, upper, "linalg.cholesky")
 
 
-@operation("CholeskyBackward0", name="cholesky")
+@operation("CholeskyBackward0", name="cholesky", planned=True)
 def _old_cholesky(input: Value, upper: bool = False) -> Value:
     """The older name of `linalg.cholesky`.
 
@@ -462,7 +462,7 @@ def _qr(A: Value, mode: str) -> tuple[Value, Value]:
     return q, r
 
 
-@private("LinalgQrBackward0", name="linalg_qr")
+@private("LinalgQrBackward0", name="linalg_qr", planned=True)
 def qr(A: Value, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, `A == Q @ R`.
 
@@ -477,7 +477,7 @@ def qr(A: Value, mode: str = "reduced") -> Any:
     return return_types.linalg_qr(*_qr(A, mode))
 
 
-@operation("LinalgQrBackward0", name="qr")
+@operation("LinalgQrBackward0", name="qr", planned=True)
 def _old_qr(input: Value, some: bool = True) -> Any:
     """`linalg.qr`, complete if not some.
 
@@ -500,7 +500,7 @@ def _require_driver(driver: str | None) -> None:
         )
 
 
-@private("LinalgSvdBackward0", name="linalg_svd")
+@private("LinalgSvdBackward0", name="linalg_svd", planned=True)
 def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order.
 
@@ -514,7 +514,7 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
     return return_types.linalg_svd(u, s, vh)
 
 
-@operation("LinalgSvdBackward0", name="svd")
+@operation("LinalgSvdBackward0", name="svd", planned=True)
 def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv.
 
@@ -532,7 +532,7 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     return return_types.svd(u, s, _adjoint(vh))
 
 
-@private("LinalgSvdBackward0", name="linalg_svdvals")
+@private("LinalgSvdBackward0", name="linalg_svdvals", planned=True)
 def svdvals(A: Value, *, driver: str | None = None) -> Value:
     """The singular values, in descending order.
 
@@ -573,7 +573,7 @@ def eigvals(A: Value) -> Value:
     return _as_complex(np.linalg.eigvals(A))
 
 
-@private("LinalgEighBackward0", name="linalg_eigh")
+@private("LinalgEighBackward0", name="linalg_eigh", planned=True)
 def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix.
 
@@ -585,7 +585,7 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     return return_types.linalg_eigh(*np.linalg.eigh(A, UPLO))
 
 
-@private("LinalgEighBackward0", name="linalg_eigvalsh")
+@private("LinalgEighBackward0", name="linalg_eigvalsh", planned=True)
 def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     """The eigenvalues, ascending, of a Hermitian matrix.
 
@@ -681,7 +681,7 @@ def matrix_exp(A: Value) -> Value:
     return exponential(A)
 
 
-@private("LinalgCrossBackward0", name="linalg_cross")
+@private("LinalgCrossBackward0", name="linalg_cross", planned=True)
 def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
     """The cross products of vectors of three elements along a dimension.
 
@@ -692,7 +692,7 @@ def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
     return cross_along(input, other, dim)
 
 
-@private("SumBackward1", name="linalg_vecdot")
+@private("SumBackward1", name="linalg_vecdot", planned=True)
 def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Sums of `conj(x) * y` along a dimension.
 

@@ -256,7 +256,7 @@ _COMPUTE_MODES = (
 )
 
 
-@operation("CdistBackward0", method=False)
+@operation("CdistBackward0", method=False, planned=True)
 def cdist(
     x1: Value, x2: Value, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Value:

@@ -89,6 +89,12 @@ _SILENT_CONTEXT.run(VARIABLE.set, SILENT)
 silently = _SILENT_CONTEXT.run
 
 
+# The same, in which a whole number that is divided by 0 raises FloatingPointError.
+_STRICT_CONTEXT = contextvars.Context()
+_STRICT_CONTEXT.run(VARIABLE.set, changed(SILENT, (("divide", "raise"),)))
+strictly = _STRICT_CONTEXT.run
+
+
 def silently_again(error: RuntimeError, function: Callable[..., Any], *arrays: Any) -> Any:
     """The call of a function whose call by `silently` has raised `error`.
 
@@ -116,4 +122,5 @@ __all__ = [
     "silence",
     "silently",
     "silently_again",
+    "strictly",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 from tables import all_rows
@@ -425,6 +427,58 @@ def test_values_that_an_operation_refuses_are_refused_each_time():
         functional.embedding(torch.tensor([0, 1]), torch.ones(2, 2, requires_grad=True))
     with pytest.raises(IndexError, match="out of range"):
         functional.embedding(torch.tensor([0, 2]), torch.ones(2, 2, requires_grad=True))
+
+
+WHOLE = {
+    "sum": lambda x: x.sum(1),
+    "max": lambda x: x.max(1),
+    "float": lambda x: x.float(),
+    "product with floats": lambda x: x * 2.5,
+    "shift": lambda x: x << 2,
+    "stack of a list": lambda x: torch.stack([x, x + 1], 1),
+    "sizes in a list": lambda x: x.flip([0, 1]),
+    "floats without history": lambda x: torch.linalg.svd(x.double(), full_matrices=False).S,
+}
+
+
+@pytest.mark.parametrize("call", WHOLE.values(), ids=WHOLE)
+def test_calls_without_history_that_come_again(call):
+    """They are made by the operation's own function, of other numbers and in other memory."""
+    for seed in range(5):
+        given = np.random.default_rng(seed).integers(-9, 9, (3, 4))
+        x = torch.tensor(given)
+        first, again = call(x), call(x)
+        fresh = call(torch.tensor(given))
+        parts = zip(
+            *[made if isinstance(made, tuple) else (made,) for made in (first, again, fresh)],
+            strict=True,
+        )
+        for one, two, three in parts:
+            assert torch.equal(one, two)
+            assert torch.equal(two, three)
+            assert one.dtype is two.dtype
+            assert not np.shares_memory(two.numpy(), x.numpy())
+
+
+def test_a_list_that_changes_after_a_call_is_another_call():
+    axes, x = [0], torch.arange(6).reshape(2, 3)
+    for _ in range(4):
+        x.flip(axes)
+    axes.append(1)
+    assert torch.equal(x.flip(axes), torch.tensor([[5, 4, 3], [2, 1, 0]]))
+    assert torch.equal(x.flip([0]), torch.tensor([[3, 4, 5], [0, 1, 2]]))
+
+
+@pytest.mark.parametrize("sign", [operator.mod, operator.floordiv])
+def test_whole_numbers_are_divided_as_pythons(sign):
+    x, y = np.array([7, -7, 0, 2**40]), np.array([3, 3, -2, -7])
+    for _ in range(4):
+        assert sign(torch.tensor(x), torch.tensor(y)).tolist() == sign(x, y).tolist()
+        assert sign(torch.tensor(x), -3).tolist() == sign(x, -3).tolist()
+        for nothing in (0, torch.tensor(0), torch.tensor([1, 2, 0, 3])):
+            with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+                sign(torch.tensor(x), nothing)
+        assert sign(torch.tensor(x), 0.75).dtype is torch.float32
 
 
 def test_infinities_and_nan_are_replaced_also_after_calls_without_them():

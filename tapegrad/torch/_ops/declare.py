@@ -232,7 +232,8 @@ def operation(
         call.__name__ = call.__qualname__ = word
         made: Any = call
         if planned:
-            trace = with_numpy_words(evaluate, spellings)
+            trace: Any = with_numpy_words(evaluate, spellings)
+            trace.compute = with_numpy_words(compute, spellings) if spellings else compute
             made = planning(call, trace)
             made.trace = trace
         made.compute = compute

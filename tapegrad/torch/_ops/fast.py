@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
-from tapegrad._core.quiet import errstate, silence, silently, silently_again
+from tapegrad._core.quiet import errstate, silence, silently, silently_again, strictly
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.scatter_rows import FEW, read_elements
 from tapegrad._core.types import Function, Index, Value
@@ -128,12 +128,19 @@ def is_short(tensor: TensorLike) -> bool:
 
 
 def short_pair(  # noqa: C901 - the hot path, written out
-    ufunc: Any, label: str, general: Operation, *, warns: bool, of_tensors: str = ""
+    ufunc: Any,
+    label: str,
+    general: Operation,
+    *,
+    warns: bool,
+    of_tensors: str = "",
+    whole: bool = False,
 ) -> Any:
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
 
-    label: the name of the node; of_tensors: that of two tensors, where it is another. The result
-    has an attribute `operator`: the same operation as a method, for Python's operator.
+    label: the name of the node; of_tensors: that of two tensors, where it is another. whole:
+    whether whole numbers give one, as NumPy computes it. The result has an attribute `operator`:
+    the same operation as a method, for Python's operator.
     """
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
@@ -177,7 +184,10 @@ def short_pair(  # noqa: C901 - the hot path, written out
                 return unusual(self, other)
             constant = x_node is None and y_node is None
             if constant and x.dtype.kind != "f":
-                return unusual(self, other)
+                if not whole or x.dtype.char != "l" or kind is float:
+                    return unusual(self, other)
+                if kind is int and not -_WHOLE <= other <= _WHOLE:
+                    return unusual(self, other)
             out = function(x, operand)
             if type(out) is not ndarray:
                 out = np.asarray(out)
@@ -259,6 +269,39 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     return call
 
 
+def short_division(ufunc: np.ufunc, general: Operation) -> Operation:
+    """A division of whole numbers, or of floats without history, that is rounded or its rest."""
+
+    def call(input: TensorLike, other: TensorLike = ABSENT, *rest: Any, **kwargs: Any) -> Any:
+        x = input._value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or rest or MODE.get() not in PLAIN:
+            others = () if other is ABSENT else (other, *rest)
+            return general(input, *others, **kwargs)
+        kind, y = type(other), other
+        if kind is Tensor:
+            y = other._value
+            if type(y) is not ndarray or x.dtype is not y.dtype or other.node is not None:
+                return general(input, other)
+        elif not (kind is int and -_WHOLE <= other <= _WHOLE) and not (
+            kind is float and x.dtype.kind == "f"
+        ):
+            return general(input, other)
+        try:
+            if x.dtype.char == "l":
+                out = strictly(ufunc, x, y)
+            elif x.dtype.char in "fd" and input.node is None:
+                out = silently(ufunc, x, y)
+            else:
+                return general(input, other)
+        except (FloatingPointError, RuntimeError, ValueError):
+            return general(input, other)  # says what is wrong, if anything is
+        result: Tensor = new(Tensor)
+        result._value, result.node = out if type(out) is ndarray else np.asarray(out), None
+        return result
+
+    return call
+
+
 def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
     """A comparison of two tensors of one dtype, or of floats or int64 with a number."""
 
@@ -290,11 +333,15 @@ def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
 
 
 def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
-    """A function of one or two tensors of truth values."""
+    """A function of one or two tensors of truth values or whole numbers.
+
+    The second operand of a bitwise function may be a number.
+    """
+    takes_numbers = ufunc.__name__.startswith("bitwise")
 
     def of_one(input: TensorLike, **kwargs: Any) -> Any:
         x = input._value if type(input) is Tensor else None
-        if type(x) is not ndarray or kwargs or x.dtype.kind != "b" or MODE.get() not in PLAIN:
+        if type(x) is not ndarray or kwargs or x.dtype.char not in "?l" or MODE.get() not in PLAIN:
             return general(input, **kwargs)
         result: Tensor = new(Tensor)
         result._value, result.node = np.asarray(ufunc(x)), None
@@ -302,10 +349,16 @@ def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
 
     def of_two(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
         x = input._value if type(input) is Tensor else None
-        y = other._value if type(other) is Tensor else None
-        if type(x) is not ndarray or type(y) is not ndarray or kwargs or MODE.get() not in PLAIN:
+        if type(x) is not ndarray or kwargs or MODE.get() not in PLAIN:
             return general(input, other, **kwargs)
-        if x.dtype.kind != "b" or y.dtype.kind != "b" or x.shape != y.shape:
+        kind, y = type(other), other
+        if kind is Tensor:
+            y = other._value
+            if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
+                return general(input, other)
+        elif kind is not int or not takes_numbers or not -_WHOLE <= other <= _WHOLE:
+            return general(input, other)
+        if x.dtype.char not in ("?l" if kind is Tensor else "l"):
             return general(input, other)
         result: Tensor = new(Tensor)
         result._value, result.node = np.asarray(ufunc(x, y)), None

@@ -25,7 +25,16 @@ from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
 from tapegrad.torch._ops.kernels import Call
-from tapegrad.torch._ops.making import Make, Place, Results, Step, made_by, maker_of
+from tapegrad.torch._ops.making import (
+    INPUT,
+    Make,
+    Place,
+    Results,
+    Step,
+    made_by,
+    maker_by_function,
+    maker_of,
+)
 from tapegrad.torch._rules.declare import Kept
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
@@ -78,10 +87,33 @@ def learned(
             return None
     if any(x.size > LARGEST for x in (*arrays, *[part._value for part in parts])):
         return None  # what is tried here takes memory
+    if any(x.dtype.kind not in "fiub" for x in arrays):
+        return None
+    make = None
+    if any(x.dtype.kind == "f" for x in arrays):
+        make = _by_steps(trace, args, kwargs, tensors, result, tracked)
+    if make is None and arrays and True not in tracked and hasattr(trace, "compute"):
+        make = maker_by_function(trace.compute, *_without_tensors(args, kwargs), len(arrays))
+    if make is None:
+        return None
+    again = made_by(make, tensors, arrays)
+    kind = type(result) if isinstance(result, tuple) else None
+    found = zip(again if kind is not None else (again,), parts, strict=True)
+    return make if all(_is_same_array(one._value, two._value) for one, two in found) else None
+
+
+def _by_steps(
+    trace: Call,
+    args: Sequence[Any],
+    kwargs: Params,
+    tensors: list[Tensor],
+    result: Any,
+    tracked: list[bool],
+) -> Make | None:
+    """The maker of a call by the rules that it calls, where these are always the same."""
+    arrays = [tensor._value for tensor in tensors]
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]
     if len(set(whole)) < len(whole):  # told apart by identity
-        return None
-    if any(x.dtype.kind not in "fiub" for x in arrays):
         return None
     try:
         with silence():
@@ -93,15 +125,24 @@ def learned(
     nodes = None
     if True in tracked:
         ends = {node_of(tensor) for tensor in tensors}
+        parts = result if isinstance(result, tuple) else (result,)
         nodes = _entries_from([part.node for part in parts], ends)
     steps, numbers = traced
     kind = type(result) if isinstance(result, tuple) else None
-    make = maker_of(steps, Results(numbers, kind), arrays, tracked, nodes or [])
-    if make is None:
-        return None
-    again = made_by(make, tensors, arrays)
-    found = zip(again if kind is not None else (again,), parts, strict=True)
-    return make if all(_is_same_array(one._value, two._value) for one, two in found) else None
+    return maker_of(steps, Results(numbers, kind), arrays, tracked, nodes or [])
+
+
+def _without_tensors(args: Sequence[Any], kwargs: Params) -> tuple[list[Any], Params]:
+    """The arguments of a call with `INPUT` in the place of each tensor."""
+
+    def without(arg: Any) -> Any:
+        if isinstance(arg, (tuple, list)) and arg and isinstance(arg[0], Tensor):
+            return [INPUT] * len(arg)
+        if isinstance(arg, Tensor):
+            return INPUT
+        return list(arg) if type(arg) is list else arg  # which the program may change
+
+    return list(map(without, args)), {word: without(value) for word, value in kwargs.items()}
 
 
 def _is_same_array(one: Value, two: Value) -> bool:
@@ -278,5 +319,5 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
     return value is None or isinstance(
-        value, (int, float, str, slice, np.dtype, type(...), type, Kept)
+        value, (int, float, str, slice, range, np.dtype, type(...), type, Kept)
     )

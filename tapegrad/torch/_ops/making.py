@@ -116,6 +116,49 @@ def maker_of(
     return _maker_of_several(len(arrays), made, results, logs)
 
 
+INPUT: Any = object()  # stands for a tensor among the arguments of a call
+
+
+def maker_by_function(function: Call, args: Sequence[Any], kwargs: Params, count: int) -> Make:
+    """A function that makes a call without history by the operation's own function of arrays.
+
+    args, kwargs: with `INPUT` in the place of each of so many tensors, also in lists.
+    """
+    rest = args[count:]
+    leading = not kwargs and args[:count] == [INPUT] * count
+
+    def filled(arrays: Values) -> list[Any]:
+        given = iter(arrays)
+        return [
+            next(given)
+            if arg is INPUT
+            else [next(given) for _ in arg]
+            if type(arg) is list and INPUT in arg
+            else arg
+            for arg in (*args, *kwargs.values())
+        ]
+
+    def call(*given: Any) -> Any:
+        split = len(args)
+        return function(*given[:split], **dict(zip(kwargs, given[split:], strict=True)))
+
+    run = call if kwargs else function
+
+    def make(_tensors: Sequence[Tensor], arrays: Values) -> Any:
+        given = (*arrays, *rest) if leading else filled(arrays)
+        try:
+            out = silently(run, *given)
+        except RuntimeError as error:
+            out = silently_again(error, run, *given)
+        owner = owner_of(arrays[0])
+        if not isinstance(out, tuple):
+            return _tensor_of(out, None, owner)
+        made = [_tensor_of(part, None, owner) for part in out]
+        return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)
+
+    return _fitting(make, count)
+
+
 def made_by(make: Make, tensors: Sequence[Tensor], arrays: Values) -> Any:
     """A call of the tensors among its arguments, and their arrays."""
     count = len(arrays)

@@ -448,7 +448,8 @@ class Tensor:
         """
         value = self._value
         if type(value) is ndarray and not RUNNING:
-            made = of_value(uncounted(value))
+            made: Tensor = new(Tensor)
+            made._value, made.node = uncounted(value), None
         elif is_mapped(value):
             raise RuntimeError(
                 "accessing `data` of a tensor of a vmap, one for each example, is not allowed. "
@@ -571,7 +572,8 @@ def of_value(value: Value, node: Slot = None) -> Tensor:
     made: Tensor = new(Tensor)
     made._value = value if type(value) is ndarray else _with_memory(value)
     made.node = node
-    if modes.is_inference_mode_enabled():
+    mode = modes.MODE.get()
+    if mode is not None and mode.inference:
         made._inference = True
     return made
 

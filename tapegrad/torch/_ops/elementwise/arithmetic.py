@@ -21,7 +21,6 @@ from tapegrad.torch._formats import check_rank, rank_of
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, by_tensor, operation, register
 from tapegrad.torch._ops.fast import (
-    full_like_number,
     is_operand,
     operator_for,
     short_pair,
@@ -241,9 +240,9 @@ def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
     return np.power(x, y)
 
 
-add = register(replaces=add)(short_pair(np.add, "AddBackward0", add, warns=False))
-sub = register(replaces=sub)(short_pair(np.subtract, "SubBackward0", sub, warns=False))
-mul = register(replaces=mul)(short_pair(np.multiply, "MulBackward0", mul, warns=False))
+add = register(replaces=add)(short_pair(np.add, "AddBackward0", add, warns=False, whole=True))
+sub = register(replaces=sub)(short_pair(np.subtract, "SubBackward0", sub, warns=False, whole=True))
+mul = register(replaces=mul)(short_pair(np.multiply, "MulBackward0", mul, warns=False, whole=True))
 div = register(replaces=div)(short_pair(quotient, "DivBackward0", div, warns=True))
 pow = register(replaces=pow)(  # noqa: A001
     short_pair(np.power, "PowBackward0", pow, warns=True, of_tensors="PowBackward1")
@@ -266,15 +265,8 @@ def inplace_operator(word: str) -> Operation:
 
 def both_operators(sign: str, call: Operation) -> None:
     """Register an operation as `x % y`, also with a number on the left, and as `x %= y`."""
-
-    def forward(self: Tensor, other: TensorLike) -> Any:
-        return call(self, other) if is_operand(other) else NotImplemented
-
-    def backward(self: Tensor, other: TensorLike) -> Any:
-        return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
-
-    register(f"__{sign}__", function=False)(forward)
-    register(f"__r{sign}__", function=False)(backward)
+    register(f"__{sign}__", function=False, module=__name__)(operator_for(call))
+    register(f"__r{sign}__", function=False, module=__name__)(operator_for(call, reflected=True))
     register(f"__i{sign}__", function=False)(inplace_operator(f"{call.__name__}_"))
 
 

@@ -195,7 +195,7 @@ def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) 
         f"tensor({[int(ufunc(5, 3)), int(ufunc(6, 1))]})",
         _OPERAND.format(", whole numbers or bools" if bools else ", whole numbers"),
     )
-    call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
+    call = operation("BitwiseBackward0", inplace=True, name=word, planned=True)(compute)
     if bools:
         call = register(replaces=call)(short_logic(ufunc, call))
 

@@ -49,8 +49,13 @@ def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
     inner, given = untraced(x), untraced(value)
     if type(inner) is not ndarray or type(given) is not ndarray or not inner.shape:
         return False
+    if inner.dtype != given.dtype:
+        return False
+    if all(type(part) is ndarray and part.dtype.kind == "i" for part in index):
+        places = np.broadcast_shapes(*[part.shape for part in index])
+        return bool((*places, *inner.shape[len(index) :]) == given.shape)
     empty = np.broadcast_to(np.empty((), np.bool_), inner.shape)
-    return bool(inner.dtype == given.dtype and empty[index].shape == given.shape)
+    return bool(empty[index].shape == given.shape)
 
 
 # One node, where np.add.at on a traced copy logs several for positions that occur twice.

@@ -59,7 +59,7 @@ def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType =
     return np.sum(array, axis, keepdims=keepdim) if keepdim or axis is not None else np.sum(array)
 
 
-@operation("NansumBackward0")
+@operation("NansumBackward0", planned=True)
 def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The sum of the elements that are not NaN."""
     array = counted(input, dtype)

@@ -2548,7 +2548,7 @@ def save(
     pickle_protocol: _int = 2,
     _use_new_zipfile_serialization: _bool = True,
 ) -> None:
-    """Write tensors, plain values, and containers of them to a file."""
+    """Write a value to a file that PyTorch's `load` reads, too."""
 def scalar_tensor(
     s: _Number,
     *,

@@ -37,8 +37,7 @@ NO_EFFECT = {
     "a recording is made in one way, for one kind of activity": """
         use_python_export use_kineto experimental_config execution_trace_observer
         custom_trace_id_callback post_processing_timeout_s activity_filters""",
-    "files hold plain data": """
-        pickle_module pickle_protocol _use_new_zipfile_serialization weights_only""",
+    "there is one format": "pickle_module _use_new_zipfile_serialization",
     "the caller gives it by agreement, for those who need it": """
         out _out _x _y _instance _stacklevel wanted""",
 }

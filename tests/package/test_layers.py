@@ -201,6 +201,7 @@ TOLD = {
     ("_alias", "home"): "our packages by the names of other libraries",
     ("_alias", "str(self.home_of(spec.name))"): "the same",
     ("torch._absent.modules", "full"): "what a row of the table names",
+    ("torch.serialization._names", "home_of(module)"): "what a file names of PyTorch's",
     ("autograd._private", "f'tapegrad.autograd{name}'"): "modules by HIPS's names",
     ("autograd.scipy._names", "mirror"): "the module of tapegrad.scipy, below, of the same name",
     ("dask._imports", "name"): "Dask's own module",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import pickle
 import struct
@@ -80,8 +79,19 @@ def test_shared_memory_is_shared_again() -> None:
     whole[1, 2] = -1.0
     assert row[2].item() == turned[2, 1].item() == piece[0, 1].item() == -1
     held = io.BytesIO()
-    torch.save(torch.zeros(10000)[:2], held)
-    assert len(held.getvalue()) < 2000  # a single view takes its own elements along, no more
+    torch.save(torch.zeros(10000)[:2], held)  # as in PyTorch, a view takes all memory along
+    assert 40_000 < len(held.getvalue()) < 42_000
+
+
+def test_memory_in_any_order_comes_back() -> None:
+    base = torch.arange(48.0).reshape(2, 3, 4, 2)
+    last = base.contiguous(memory_format=torch.channels_last)
+    c = torch.arange(4.0) + 1j
+    tensors = [last, last[:, 1], base.permute(3, 1, 0, 2), c.real, c.imag, base[:, :, ::2]]
+    tensors += [torch.from_numpy(np.arange(6.0)[::2]), torch.zeros(1).expand(3, 4)]
+    for found, x in zip(again(tensors), tensors, strict=True):
+        torch.testing.assert_close(found, x, rtol=0, atol=0)
+    assert again(last).stride() == last.stride()
 
 
 def test_training_goes_on_from_a_file(tmp_path: Any) -> None:
@@ -114,11 +124,11 @@ class Anything:
     pass
 
 
-@pytest.mark.parametrize(
-    "value", [Anything(), len, nn.Linear(1, 1), [Anything()], np.array("a", object)]
-)
-def test_what_would_run_code_is_not_saved(value: Any) -> None:
-    with pytest.raises(TypeError, match=r"torch\.save: expected tensors, plain values"):
+@pytest.mark.parametrize("value", [lambda x: x, nn.Sequential(), (x for x in ())])
+def test_what_has_no_name_is_not_saved(value: Any) -> None:
+    if isinstance(value, nn.Module):
+        value.activation = lambda x: x
+    with pytest.raises((pickle.PicklingError, AttributeError, TypeError), match="pickle"):
         torch.save(value, io.BytesIO())
 
 
@@ -183,21 +193,220 @@ class Evil:
         return self.call
 
 
-@pytest.mark.parametrize("weights_only", [True, False, None])
+@pytest.mark.parametrize("weights_only", [True, None])
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (Evil(os.system, "touch evil"), "system"),
-        (Evil(eval, "1"), "builtins.eval|__builtin__.eval"),
-        (Evil(getattr, 1, "real"), "getattr"),
-        (Anything(), "Anything"),
-        (np.float64(1.0), "numpy"),
+        (Evil(os.system, "touch evil"), "unsupported GLOBAL (posix|nt).system whose module"),
+        (Evil(sys.exit), r"unsupported GLOBAL sys\.exit whose module"),
+        (Evil(eval, "1"), "Unsupported global: GLOBAL eval was"),
+        (Evil(getattr, 1, "real"), "Unsupported global: GLOBAL getattr was"),
+        (Anything(), r"Unsupported global: GLOBAL .*\.Anything was"),
+        (np.float64(1.0), "Unsupported global: GLOBAL numpy"),
     ],
 )
 def test_nothing_of_a_file_is_executed(call: Any, name: str, weights_only: bool | None) -> None:
     held = as_pytorch({"weights": [call]})
-    with pytest.raises(pickle.UnpicklingError, match=f"Unsupported global: GLOBAL .*({name})"):
+    with pytest.raises(pickle.UnpicklingError, match=name):
         torch.load(held, weights_only=weights_only)
+
+
+def test_a_file_that_is_trusted_is_unpickled() -> None:
+    assert torch.load(as_pytorch([Evil(getattr, 1, "real")]), weights_only=False) == [1]
+    held = saved(torch.zeros(1).expand(10**8))
+    with pytest.raises(pickle.UnpicklingError, match="max_bytes="):
+        torch.load(held)
+    held.seek(0)
+    assert torch.load(held, weights_only=False).shape == (10**8,)
+    held.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match="max_bytes="):
+        torch.load(held, weights_only=False, max_bytes=1000)
+
+
+# --- Whole modules ------------------------------------------------------------------------------
+
+
+def saved(value: Any, **options: Any) -> io.BytesIO:
+    held = io.BytesIO()
+    torch.save(value, held, **options)
+    held.seek(0)
+    return held
+
+
+class Small(nn.Module):
+    """A user's module, with a hook and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.ModuleList([nn.Linear(2, 3), nn.LSTM(3, 2)])
+        self.register_buffer("scale", torch.full((2,), 2.0))
+        self.act = torch.nn.functional.gelu
+        self.register_forward_hook(doubled)
+
+    def forward(self, x: Any) -> Any:
+        return self.act(self.inner[1](self.inner[0](x))[0]) * self.scale
+
+
+def doubled(module: Any, args: Any, output: Any) -> Any:
+    return output * 2
+
+
+@pytest.mark.parametrize("pickle_protocol", [2, 4])
+def test_a_module_is_rebuilt_of_the_classes_that_are_named(pickle_protocol: int) -> None:
+    model, x = Small(), torch.ones(4, 1, 2)
+    held = saved(model, pickle_protocol=pickle_protocol)
+    names = torch.serialization.get_unsafe_globals_in_checkpoint(held)
+    here = [f"{__name__}.Small", f"{__name__}.doubled"]
+    assert names == sorted(
+        [
+            *here,
+            "torch.nn.modules.container.ModuleList",
+            "torch.nn.modules.linear.Linear",
+            "torch.nn.modules.rnn.LSTM",
+            "torch.nn.functional.gelu",
+        ]
+    )
+    classes = [Small, nn.ModuleList, nn.Linear, nn.LSTM, doubled]
+    held.seek(0)
+    with torch.serialization.safe_globals(classes):
+        assert torch.serialization.get_safe_globals() == classes
+        with pytest.raises(
+            pickle.UnpicklingError,
+            match=r"`torch\.serialization\.safe_globals\(\[torch\.nn\.functional\.gelu\]\)`",
+        ):
+            torch.load(held)
+        torch.serialization.add_safe_globals([(model.act, "torch.nn.functional.gelu")])
+        held.seek(0)
+        found = torch.load(held)
+    assert torch.serialization.get_safe_globals() == []
+    held.seek(0)
+    for each in (found, torch.load(held, weights_only=False)):
+        assert repr(each) == repr(model)
+        torch.testing.assert_close(each(x), model(x), rtol=0, atol=0)
+        each(x).sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ([1], TypeError, "expected classes and functions"),
+        ([(len,)], ValueError, "tuple of length 2"),
+        ([(1, "a")], TypeError, "of form"),
+    ],
+)
+def test_what_cannot_be_named(given: Any, error: Any, match: str) -> None:
+    with pytest.raises(error, match=match):
+        torch.serialization.add_safe_globals(given)
+    with pytest.raises(ValueError, match=r"checkpoint returned by torch\.save"):
+        torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"a"))
+
+
+def test_a_class_that_is_named_is_made_without_its_init() -> None:
+    value = Anything()
+    value.part = torch.ones(2)  # type: ignore[attr-defined]
+    torch.serialization.add_safe_globals([Anything])
+    try:
+        found = again([value, value])
+    finally:
+        torch.serialization.clear_safe_globals()
+    assert found[0] is found[1]
+    assert found[0].part.tolist() == [1.0, 1.0]
+    deep = b"]" * 501 + b"a" * 500
+    code = named(f"{__name__} Anything") + b")\x81}" + text("part") + deep + b"sb."
+    with (
+        torch.serialization.safe_globals([Anything]),
+        pytest.raises(pickle.UnpicklingError, match="up to 500 deep"),
+    ):
+        torch.load(as_pytorch_bytes(code))
+
+
+class Marked(torch.Tensor):
+    """A user's class of tensors."""
+
+
+def test_tensors_of_classes_and_with_attributes() -> None:
+    x = torch.ones(2).as_subclass(Marked)
+    x.note = [1, "a"]
+    w = nn.Parameter(torch.zeros(2), requires_grad=False)
+    w.note = {"b": 2}
+    lazy = nn.UninitializedParameter()
+    held = saved([x, w, torch.empty(2, 3, device="meta"), lazy])
+    with torch.serialization.safe_globals([Marked, nn.UninitializedParameter]):
+        mine, parameter, meta, other = torch.load(held)
+    assert type(mine) is Marked
+    assert mine.note == x.note
+    assert parameter.note == w.note
+    assert (meta.shape, meta.device.type) == ((2, 3), "meta")
+    assert type(other) is nn.UninitializedParameter
+    held = io.BytesIO(held.getvalue().replace(b"note", b"node"))
+    with (
+        torch.serialization.safe_globals([Marked, nn.UninitializedParameter]),
+        pytest.raises(pickle.UnpicklingError, match=r"damaged|attribute"),
+    ):
+        torch.load(held)
+
+
+LAYERS: dict[str, Any] = {
+    "Linear": lambda t: (t.nn.Linear(3, 2), (4, 3)),
+    "Conv2d": lambda t: (t.nn.Conv2d(2, 4, 3, padding=1, padding_mode="reflect"), (1, 2, 5, 5)),
+    "BatchNorm2d": lambda t: (t.nn.BatchNorm2d(2, affine=False), (3, 2, 2, 2)),
+    "LSTM": lambda t: (t.nn.LSTM(3, 2, bidirectional=True, proj_size=1), (4, 2, 3)),
+    "GRUCell": lambda t: (t.nn.GRUCell(3, 2), (4, 3)),
+    "encoder": lambda t: (t.nn.TransformerEncoderLayer(4, 2, 8, activation="gelu"), (3, 1, 4)),
+    "decoder": lambda t: (t.nn.TransformerDecoder(
+        t.nn.TransformerDecoderLayer(4, 2, 8), 1), (3, 1, 4), (2, 1, 4)),
+    "nested": lambda t: (t.nn.Sequential(OrderedDict(
+        a=t.nn.ModuleList([t.nn.PReLU()])[0], b=t.nn.LayerNorm(3), c=t.nn.Dropout(0.5))), (2, 3)),
+    "loss": lambda t: (t.nn.HuberLoss(), (2, 3), (2, 3)),
+    "lazy": lambda t: (t.nn.LazyLinear(3), (2, 3)),
+    "optimizer": lambda t: (t.optim.AdamW(t.nn.Linear(2, 1).parameters(), lr=0.5),),
+}  # fmt: skip
+
+
+def called(t: Any, layer: Any, shapes: Any) -> Any:
+    """A layer's outputs in evaluation; of an optimizer its settings."""
+    if not shapes:
+        return [np.array([layer.param_groups[0]["lr"], layer.param_groups[0]["weight_decay"]])]
+    draw = np.random.default_rng(0)
+    inputs = [t.from_numpy(draw.normal(size=shape).astype("f4")) for shape in shapes]
+    if "Lazy" in repr(layer):
+        for each in layer.parameters():
+            each.materialize((3, 3)[: 1 + (each is layer.weight)])
+            t.nn.init.constant_(each, 0.5)
+    out = layer.eval()(*inputs)
+    flat = [out] if hasattr(out, "detach") else [x for x in out if hasattr(x, "detach")]
+    return [x.detach().numpy() for x in flat]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_modules_cross_from_pytorch(name: str) -> None:
+    def seen(t: Any) -> Any:
+        layer, *shapes = LAYERS[name](t)
+        return saved_by(t, layer), repr(layer), called(t, layer, shapes)
+
+    data, shown, theirs = of_pytorch(seen, asked=name)
+    found = torch.load(io.BytesIO(data), weights_only=False)
+    assert repr(found) == shown
+    for x, y in zip(called(torch, found, LAYERS[name](torch)[1:]), theirs, strict=True):
+        np.testing.assert_allclose(x, y, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_modules_cross_to_pytorch(name: str) -> None:
+    torch.manual_seed(0)
+    layer, *shapes = LAYERS[name](torch)
+    held = saved(layer)
+    names = torch.serialization.get_unsafe_globals_in_checkpoint(held)
+    assert all(each.startswith(("torch.", "builtins.", "collections.")) for each in names)
+
+    def seen(t: Any) -> Any:
+        found = t.load(io.BytesIO(held.getvalue()), weights_only=False)
+        return repr(found), called(t, found, shapes)
+
+    shown, theirs = of_pytorch(seen, asked=f"{name} {names}")
+    assert repr(layer) == shown
+    for x, y in zip(called(torch, layer, shapes), theirs, strict=True):
+        np.testing.assert_allclose(x, y, 1e-5, 1e-6)
 
 
 def test_a_pickle_of_plain_values_is_read_without_pytorch() -> None:
@@ -270,6 +479,9 @@ def test_a_model_of_pytorch_is_read_and_gives_the_same() -> None:
     assert other.state_dict()["state"][0]["step"].item() == 1
     with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL torch\.nn\.modules"):
         torch.load(io.BytesIO(net))
+    with torch.serialization.safe_globals([nn.Sequential, nn.Linear, nn.ReLU]):
+        whole = torch.load(io.BytesIO(net))
+    np.testing.assert_allclose(whole(torch.from_numpy(x)).detach().numpy(), theirs, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize("dtype", [str(dtype).removeprefix("torch.") for dtype in DTYPES])
@@ -300,6 +512,18 @@ def test_tensors_of_pytorch_are_read(dtype: str) -> None:
     assert type(found["parameter"]) is nn.Parameter
 
 
+def test_conjugates_of_pytorch_are_read() -> None:
+    """PyTorch marks them in the file, and writes the numbers as they lie."""
+
+    def saved(t: Any) -> Any:
+        z = t.tensor([1 + 2j, 3 - 1j])
+        values = [z.conj(), z.conj().imag, t.tensor([1, 2], dtype=t.uint16)]
+        return saved_by(t, values), [value.resolve_neg().tolist() for value in values]
+
+    file, values = of_pytorch(saved)
+    assert [x.tolist() for x in torch.load(io.BytesIO(file))] == values
+
+
 def test_other_devices_need_a_map() -> None:
     data = of_pytorch(lambda t: saved_by(t, t.ones(2)))
     out = io.BytesIO()
@@ -320,19 +544,26 @@ def test_other_devices_need_a_map() -> None:
 # --- Files that ask for memory beyond theirs, or for more than they are worth --------------------
 
 
-def file_of(array: Any, value: Any, **tensor: Any) -> io.BytesIO:
-    """A file with a header of its own: one array, and one tensor in it."""
+def number(n: int) -> bytes:
+    return pickle.dumps(n, 2)[2:-1]
+
+
+def file_of(array: Any, offset: int, shape: Any, strides: Any, dtype: str = "") -> io.BytesIO:
+    """A file of one storage, and of one tensor of any geometry in it; dtype: of its elements."""
+    kind = {"f4": "Float", "f8": "Double", "i2": "Short", "c16": "ComplexDouble", "?": "Bool"}
+    of_storage = named(f"torch {kind[array.dtype.str.lstrip('<|').replace('b1', '?')]}Storage")
+    if dtype:
+        of_storage = named("torch.storage UntypedStorage")
+    version, last = ("3", named(f"torch {dtype}")) if dtype else ("2", b"")
+    code = named(f"torch._utils _rebuild_tensor_v{version}") + b"((" + text("storage") + of_storage
+    code += text("0") + text("cpu") + number(array.nbytes if dtype else array.size) + b"tQ"
+    code += number(offset)
+    for sizes in (shape, strides):
+        code += b"(" + b"".join(map(number, sizes)) + b"t"
     held = io.BytesIO()
-    table = {
-        "format": "tapegrad",
-        "version": 1,
-        "value": value,
-        "tensors": [{"requires_grad": False, "array": 0, **tensor}],
-    }
     with zipfile.ZipFile(held, "w") as archive:
-        archive.writestr("contents.json", json.dumps(table))
-        with archive.open("0.npy", "w") as file:
-            np.save(file, array)
+        archive.writestr("archive/data.pkl", code + b"\x89N" + last + b"tR.")
+        archive.writestr("archive/data/0", array.tobytes())
     held.seek(0)
     return held
 
@@ -340,10 +571,7 @@ def file_of(array: Any, value: Any, **tensor: Any) -> io.BytesIO:
 def stays_inside(seed: int) -> bool:
     """Whether a view of drawn geometry is refused, or lies in the array of its file."""
     draw = np.random.default_rng(seed)
-    ndim = draw.integers(0, 4)
-    array = np.arange(24 if ndim else 1).astype(draw.choice(["f4", "f8", "i2", "c16", "?"]))
-    shapes = {0: (), 1: (24,), 2: (4, 6), 3: (2, 3, 4)}
-    array = np.array(array.reshape(shapes[int(ndim)]), order=draw.choice(["C", "F"]))
+    array = np.arange(24).astype(draw.choice(["f4", "f8", "i2", "c16", "?"]))
     many = draw.integers(0, 4)
     numbers = np.array([-(2**62), -1, 0, 1, 2, 3, 7, 24, 199, 2**31, 2**62])
     shape = draw.choice(numbers, many, p=None).tolist()
@@ -353,11 +581,9 @@ def stays_inside(seed: int) -> bool:
         for _ in range(many + (draw.random() < 0.05))
     ]
     offset = int(draw.choice(numbers)) if draw.random() < 0.2 else int(draw.integers(0, 26))
-    geometry = {"shape": shape, "strides": strides, "offset": offset}
-    if draw.random() < 0.2:
-        geometry["dtype"] = draw.choice(["float64", "bfloat16", "int8", "complex64"])
+    dtype = draw.choice(["float64", "bfloat16", "int8", "complex64"]) * (draw.random() < 0.2)
     try:
-        found = torch.load(file_of(array, {"tensor": 0}, **geometry))
+        found = torch.load(file_of(array, offset, shape, strides, str(dtype)))
     except pickle.UnpicklingError:
         return True
     value = found.detach()._value
@@ -370,23 +596,16 @@ def stays_inside(seed: int) -> bool:
 
 
 def test_a_tensor_lies_in_the_array_of_its_file() -> None:
-    wide = file_of(np.ones((2, 100)), {"tensor": 0}, shape=[199], strides=[1], offset=1)
-    with pytest.raises(pickle.UnpicklingError, match="flat memory"):
-        torch.load(wide)
+    held = file_of(np.ones(24), 1, [24], [1])
+    with pytest.raises(pickle.UnpicklingError, match="outside of its storage"):
+        torch.load(held)
+    assert torch.load(file_of(np.ones(24), 1, [23], [1])).sum() == 23
     assert all(map(stays_inside, range(500)))
 
 
 @pytest.mark.slow
 def test_tensors_of_many_files_lie_in_their_arrays() -> None:
     assert all(map(stays_inside, range(500, 20_000)))
-
-
-def header(shape: tuple[int, ...]) -> bytes:
-    held = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        held, {"descr": "<f8", "fortran_order": False, "shape": shape}
-    )
-    return held.getvalue()
 
 
 def bomb(name: str) -> io.BytesIO:
@@ -400,21 +619,7 @@ def bomb(name: str) -> io.BytesIO:
         return as_pytorch_bytes(b"\x80\x02}K\x01" + b"q\x00h\x00\x86" * 40 + b"Nsq\x00.")
     if name == "deep":
         return as_pytorch_bytes(b"\x80\x02" + b"]" * 20_000 + b"a" * 19_999 + b".")
-    if name == "deep table":
-        table = '{"format": "tapegrad", "version": 1, "tensors": [], "value": %s1%s}'
-        parts = {"contents.json": table % ('{"list": [' * 50_000, "]}" * 50_000)}
-    elif name == "header":
-        table = json.dumps(
-            {
-                "format": "tapegrad",
-                "version": 1,
-                "value": {"array": 0},
-                "tensors": [],
-            }
-        )
-        parts = {"contents.json": table, "0.npy": header((10**9,))}
-    else:
-        parts = {"archive/data.pkl": pickle.dumps(1, 2), "archive/data/0": bytes(10**8)}
+    parts = {"archive/data.pkl": pickle.dumps(1, 2), "archive/data/0": bytes(10**8)}
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for part, content in parts.items():
             archive.writestr(part, content)
@@ -487,7 +692,7 @@ def test_a_hostile_pickle_is_refused_at_once(name: str) -> None:
 def test_a_size_that_lies_is_found_out(method: int) -> None:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", method) as archive:
-        archive.writestr("contents.json", b" " * 30_000_000)
+        archive.writestr("archive/data.pkl", b" " * 30_000_000)
     data = bytearray(held.getvalue())
     data[22:26] = struct.pack("<I", 10)
     place = data.rindex(b"PK\1\2") + 24
@@ -502,7 +707,7 @@ def test_a_size_that_lies_is_found_out(method: int) -> None:
 
 
 @pytest.mark.part(3)
-@pytest.mark.parametrize("name", ["bytearray", "hash", "deep", "deep table", "header", "zip"])
+@pytest.mark.parametrize("name", ["bytearray", "hash", "deep", "zip"])
 def test_a_small_file_that_asks_for_much_is_refused(name: str) -> None:
     file = bomb(name)
     begin = time.process_time()

@@ -907,7 +907,8 @@ activation from .nn | CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtan
     LogSigmoid LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax
     Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
 adaptive from .nn | AdaptiveLogSoftmaxWithLoss
-batchnorm from .nn | BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm
+batchnorm from .nn | BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d
+    LazyBatchNorm3d SyncBatchNorm
 batchnorm from .nn.normalization.modules | _BatchNorm
 channelshuffle from .nn | ChannelShuffle
 container from .nn | ModuleDict ModuleList ParameterDict ParameterList Sequential
@@ -923,13 +924,14 @@ instancenorm from .nn | InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanc
 instancenorm from .nn.normalization.modules | _InstanceNorm
 lazy from .nn.module.lazy | LazyModuleMixin
 linear from .nn | Bilinear Identity LazyLinear Linear
-linear from .nn as Linear | NonDynamicallyQuantizableLinear
+linear from .nn.attention.modules | NonDynamicallyQuantizableLinear
 loss from .nn | BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss
     GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss
     MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss
     SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
 loss from .nn.loss.modules | _Loss _WeightedLoss
 module from .nn | Module
+module from .nn.module.hooks as BoundHook | _WrappedHook
 module from .nn.module.state as IncompatibleKeys | _IncompatibleKeys
 module from .nn.module.state as EXTRA | _EXTRA_STATE_KEY_SUFFIX
 module from .nn.module.global_hooks | register_module_backward_hook

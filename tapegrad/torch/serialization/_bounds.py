@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch import _dtypes
+from tapegrad.torch._ops.object.memory import attributes_of
 from tapegrad.torch._tensor.tensor import Tensor
 
 # The bytes of the contents unless `max_bytes` says otherwise: files that `save` writes are not
@@ -62,6 +63,14 @@ class Contents:
                 pieces.append(piece)
         return b"".join(pieces)
 
+    def require_steps(self, step: int) -> None:
+        """Refuse a pickle of more instructions than it may have."""
+        if step > self.steps:
+            raise UnpicklingError(
+                f"torch.load: expected a pickle of up to {self.steps:,} instructions. If you "
+                "trust the file, allow more with max_bytes=."
+            )
+
     def charge(self, size: int) -> None:
         """Count bytes that the file has had made."""
         self.left -= size
@@ -106,26 +115,33 @@ class Keys:
 
 
 _CONTAINERS = frozenset((dict, OrderedDict, Counter, list, tuple, _dtypes.Size, set, frozenset))
-_LEAVES = (*_RANDOM, *_NUMBERS, Tensor, bytearray, np.ndarray, np.generic)
+_LEAVES = (*_RANDOM, *_NUMBERS, bytearray, np.ndarray, np.generic)
 
 
-def require_values(value: Any) -> Any:
-    """The value, of plain values and tensors, in containers nested no deeper than DEEPEST."""
+def require_values(value: Any, *, others: bool = False) -> Any:
+    """The value, of plain values and tensors, in containers nested no deeper than DEEPEST.
+
+    others: whether it may have objects of other classes, whose attributes are parts of them.
+    """
     depths: dict[int, int] = {}  # of containers; 0 of those that are not done
     waiting = [(value, False)]
     while waiting:
         part, done = waiting.pop()
         if isinstance(part, _LEAVES):
             continue
-        if type(part) not in _CONTAINERS:
+        is_container = type(part) in _CONTAINERS
+        if not (is_container or others or isinstance(part, Tensor)):
             raise UnpicklingError(
                 "torch.load: expected tensors, plain values and containers of them, got "
                 f"{type(part).__name__}"
             )
-        parts = list(part)
-        if isinstance(part, dict):
+        parts = list(part) if is_container else []
+        if isinstance(part, dict) and is_container:
             parts += part.values()
-            parts += getattr(part, "__dict__", {}).values()  # of an OrderedDict of modules
+        if isinstance(part, Tensor):
+            parts += attributes_of(part).values()
+        elif not isinstance(part, type):
+            parts += getattr(part, "__dict__", {}).values()
         if done:
             depths[id(part)] = 1 + max((depths.get(id(each), 0) for each in parts), default=0)
             if depths[id(part)] > DEEPEST:

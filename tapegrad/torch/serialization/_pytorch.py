@@ -1,72 +1,35 @@
-"""Files that PyTorch's `torch.save` wrote: a zip of storages and a pickle that refers to them.
+"""Files that `torch.save` wrote, here or in PyTorch: a zip of storages, and a pickle of them.
 
-The pickle is not unpickled: its instructions are read one by one, and do nothing but build
-tensors, containers and plain values. Each other instruction, and each other name, is refused.
+Unless the user trusts the file the pickle is not unpickled: its instructions are read one by one,
+and do nothing but build tensors, containers, plain values and objects of classes that the user has
+named. Each other instruction, and each other name, is refused.
 """
 
 from __future__ import annotations
 
+import io
 import pickletools
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pickle import UnpicklingError
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
-from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn.parameter import Parameter
-from tapegrad.torch.serialization._archive import strided
-from tapegrad.torch.serialization._bounds import Contents, Keys, of_plain
+from tapegrad.torch.serialization._bounds import Contents, Keys, of_plain, require_values
+from tapegrad.torch.serialization._names import home_of, is_trusted, trusted
+from tapegrad.torch.serialization._rebuilding import FUNCTIONS, OF_TENSORS, Kind, Storage, known
 
-# PyTorch's names of the types of storages, beside those in `_dtypes.WORDS`.
-_STORAGES = {f"{word}Storage": name for name, word in _dtypes.WORDS.items()}
-_STORAGES["BFloat16Storage"] = "bfloat16"
 _MARK = object()
-
-
-class _Kind(NamedTuple):
-    """The type of a storage, by the name of its dtype."""
-
-    name: str
-
-
-class _Storage(NamedTuple):
-    """A flat array, and how many bytes its tensors may take."""
-
-    memory: Value
-    most: int
 
 
 class ElsewhereError(RuntimeError):
     """A file that is sound, of tensors on another device."""
-
-
-def _tensor(
-    storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, *_: Any
-) -> Any:
-    made = of_value(strided(storage.memory, offset, shape, strides, storage.most))
-    return made.requires_grad_() if requires_grad else made
-
-
-def _tensor_of_dtype(
-    storage: Any,
-    offset: Any,
-    shape: Any,
-    strides: Any,
-    requires_grad: Any,
-    hooks: Any,
-    dtype: Any,
-    *_: Any,
-) -> Any:
-    typed = storage._replace(memory=storage.memory.view(_dtypes.as_numpy(dtype)))
-    return _tensor(typed, offset, shape, strides, requires_grad)
-
-
-def _parameter(data: Tensor, requires_grad: bool, *_: Any) -> Any:
-    return Parameter(data, requires_grad)
 
 
 def _encoded(text: str, encoding: str) -> bytes:
@@ -93,78 +56,149 @@ _TEXT = of_plain((str, bytes), _bytes)
 _COMPLEX = of_plain((int, float), complex)
 # The names that a file may use. Each function is one of this module, or makes a plain value.
 _CALLS: dict[str, Callable[..., Any]] = {
-    "torch._utils._rebuild_tensor_v2": _tensor,
-    "torch._utils._rebuild_tensor_v3": _tensor_of_dtype,
-    "torch._utils._rebuild_parameter": _parameter,
+    **FUNCTIONS,
     "collections.OrderedDict": of_plain(_LISTS, OrderedDict),
     "collections.Counter": of_plain((dict,), Counter),
     "torch.Size": of_plain((list, tuple), _dtypes.Size),
     "torch.device": of_plain((str, int), _dtypes.device),
     "_codecs.encode": of_plain((str,), _encoded),
     "builtins.set": of_plain(_LISTS, set),
-    "__builtin__.set": of_plain(_LISTS, set),
     "builtins.frozenset": of_plain(_LISTS, frozenset),
     "builtins.complex": _COMPLEX,
-    "__builtin__.complex": _COMPLEX,
     "builtins.bytearray": _TEXT,
-    "__builtin__.bytearray": _TEXT,
 }
 
 
-_OF_TENSORS = frozenset((_tensor, _tensor_of_dtype, _parameter))
 _OF_PAIRS = frozenset((_CALLS["collections.OrderedDict"],))
 _OF_KEYS = _OF_PAIRS | {_CALLS[name] for name in _CALLS if name.endswith(("set", "Counter"))}
 
 
+# The classes that a file may name, and not call.
+_CLASSES = {"torch.Tensor": Tensor, "torch.nn.parameter.Parameter": Parameter}
+_BLOCKED = frozenset(("nt", "os", "posix", "sys"))  # modules that no user can have meant
+
+
+def _as_now(argument: str) -> tuple[str, str]:
+    """The module and the name of a global, where older protocols have those of Python 2."""
+    module, _, name = argument.partition(" ")
+    known_pair: tuple[str, str] | None = NAME_MAPPING.get((module, name))
+    return known_pair or (IMPORT_MAPPING.get(module, module), name)
+
+
+def _global(module: str, name: str) -> Any:
+    """The object of a name; None of all that is neither known nor named by the user."""
+    full = f"{module}.{name}"
+    for found in (_CALLS.get(full), _CLASSES.get(full), known(module, name)):
+        if found is not None:
+            return found
+    return trusted(full)
+
+
 def _named(module: str, name: str) -> Any:
-    """The object of a name; UnpicklingError for all that is not among the known ones."""
+    """The object of a name; UnpicklingError where it may not be used."""
     if type(module) is not str or type(name) is not str:
         raise UnpicklingError("torch.load: expected the name of a global")
     full = f"{module}.{name}"[:200]
-    if full in _CALLS:
-        return _CALLS[full]
-    if module == "torch" and name in _STORAGES:
-        return _Kind(_STORAGES[name])
-    if full == "torch.storage.UntypedStorage":
-        return _Kind("uint8")
-    if module == "torch" and name in _dtypes.BY_NAME:
-        return _dtypes.BY_NAME[name]
+    if module.partition(".")[0] in _BLOCKED:
+        raise UnpicklingError(
+            f"{FAILED}Trying to load unsupported GLOBAL {full} whose module {module[:200]} is "
+            "blocked."
+        )
+    if (found := _global(module, name)) is not None:
+        return found
+    full = full.removeprefix("builtins.")
     raise UnpicklingError(
-        "Weights only load failed. This file can still be loaded by PyTorch itself, to do so you "
-        "have to trust its source, since it may run any code.\n"
-        f"\tWeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed global "
-        "by default. Files are loaded here without calling anything: only tensors, OrderedDict "
-        "and plain values are. Save model.state_dict() rather than the model."
+        f"{FAILED}Unsupported global: GLOBAL {full} was not an allowed global by default. Please "
+        f"use `torch.serialization.add_safe_globals([{full}])` or the "
+        f"`torch.serialization.safe_globals([{full}])` context manager to allowlist this global "
+        "if you trust this class/function. Or save model.state_dict() rather than the model."
     )
 
 
-def read(contents: Contents, where: Callable[[str], str]) -> Any:
-    """The value in a file. where: gives the device for the name of one."""
-    names = contents.names()
-    pickles = [name for name in names if name.endswith("/data.pkl")]
+FAILED = (
+    "Weights only load failed. This file can still be loaded, to do so you have two options, do "
+    "those steps only if you trust the source of the checkpoint.\n\t(1) Call `torch.load` with "
+    "`weights_only=False`, which can run any code that the file says.\n\t(2) Alternatively, to "
+    "load with `weights_only=True`, name the classes that it may use, as the following message "
+    "says.\n\tWeightsUnpickler error: "
+)
+
+
+def globals_of(contents: Contents) -> set[str]:
+    """The names in a file that nobody has allowed, of all its instructions."""
+    names: set[tuple[str, str]] = set()
+    pushed: list[Any] = []  # texts; None of all else
+    memo: dict[int, Any] = {}
+    for step, (code, argument, _) in enumerate(pickletools.genops(_pickled(contents)[0])):
+        contents.require_steps(step)
+        if code.name == "GLOBAL":
+            names.add(_as_now(argument))
+        elif code.name == "STACK_GLOBAL" and all(isinstance(each, str) for each in pushed[-2:]):
+            names.add((pushed[-2], pushed[-1]))
+        if code.name == "MEMOIZE" or "PUT" in code.name:
+            memo[len(memo) if argument is None else argument] = pushed[-1]
+        elif "GET" in code.name:
+            pushed.append(memo.get(argument))
+        else:
+            pushed.append(argument if "UNICODE" in code.name else None)
+    return {f"{module}.{name}" for module, name in names if _global(module, name) is None}
+
+
+def _pickled(contents: Contents) -> tuple[bytes, str]:
+    """The pickle of a file, and the folder that it lies in."""
+    pickles = [name for name in contents.names() if name.endswith("/data.pkl")]
     if len(pickles) != 1:
         raise UnpicklingError(
             "torch.load: expected a zip file that torch.save wrote, got one without data.pkl"
         )
-    folder = pickles[0].removesuffix("data.pkl")
-    order = "<"
-    if f"{folder}byteorder" in names:
-        order = ">" if contents.read(f"{folder}byteorder", plain=True) == b"big" else "<"
-    storages: dict[str, _Storage] = {}
+    return contents.read(pickles[0], plain=True), pickles[0].removesuffix("data.pkl")
 
-    def storage_of(reference: Any) -> _Storage:
+
+def read(contents: Contents, where: Callable[[str], str], trust: dict[str, Any] | None) -> Any:
+    """The value in a file.
+
+    where: gives the device for the name of one. trust: None, or the arguments of an unpickler
+    that does all that the file says.
+    """
+    pickled, folder = _pickled(contents)
+    order = "<"
+    if f"{folder}byteorder" in contents.names():
+        order = ">" if contents.read(f"{folder}byteorder", plain=True) == b"big" else "<"
+    storages: dict[str, Storage] = {}
+
+    def storage_of(reference: Any) -> Storage:
         word, kind, key, place, count = _require(tuple, reference)
-        if _require(str, word) != "storage" or not isinstance(kind, _Kind):
+        if _require(str, word) != "storage" or not isinstance(kind, Kind):
             raise UnpicklingError("torch.load: a reference that is not to a storage")
-        for part, known in ((key, str), (place, str), (count, int)):
-            _require(known, part)
+        for part, expected in ((key, str), (place, str), (count, int)):
+            _require(expected, part)
         _require_cpu(where(place))
         if key not in storages:
             data = contents.read(f"{folder}data/{key}")
-            storages[key] = _Storage(_memory_of(data, kind, order, count), contents.most)
+            memory = _memory_of(data, kind, order, count)
+            storages[key] = Storage(memory, contents.most, contents.charge)
         return storages[key]
 
-    return _Machine(storage_of, contents).run(contents.read(pickles[0], plain=True))
+    if trust is not None:
+        return _unpickled(pickled, storage_of, **trust)
+    machine = _Machine(storage_of, contents)
+    return require_values(machine.run(pickled), others=machine.named_others)
+
+
+def _unpickled(
+    data: bytes, storage_of: Callable[[Any], Storage], pickle_module: Any, **given: Any
+) -> Any:
+    """The value that a pickle makes by any code that it names."""
+
+    class Unpickler(pickle_module.Unpickler):  # type: ignore[misc,name-defined]
+        def find_class(self, module: str, name: str) -> Any:
+            found = known(module, name)
+            return super().find_class(home_of(module), name) if found is None else found
+
+        def persistent_load(self, reference: Any) -> Storage:
+            return storage_of(reference)
+
+    return Unpickler(io.BytesIO(data), **given).load()
 
 
 def _require(kind: type, value: Any) -> Any:
@@ -188,31 +222,27 @@ def _require_cpu(place: str) -> None:
         raise UnpicklingError("torch.load: expected the name of a device")
 
 
-def _memory_of(data: bytes, kind: _Kind, order: str, count: int) -> Value:
+def _memory_of(data: bytes, kind: Kind, order: str, count: int) -> Value:
     """A flat array of the numbers of a storage, which can be written to."""
-    known = _dtypes.BY_NAME[kind.name]
-    bits = np.dtype(np.uint16) if known is _dtypes.BRAIN else known.numpy
+    bits = np.dtype(np.uint16) if kind.dtype == "bfloat16" else kind.numpy
     stored = bits.newbyteorder("<" if order == "<" else ">")
     memory = np.frombuffer(data, stored, count=min(count, len(data) // stored.itemsize))
-    return memory.astype(bits).view(known.numpy)
+    return memory.astype(bits).view(kind.numpy)
 
 
 class _Machine:
     """Runs the instructions of a pickle that build plain values and call what `_named` knows."""
 
-    def __init__(self, storage_of: Callable[[Any], _Storage], contents: Contents) -> None:
+    def __init__(self, storage_of: Callable[[Any], Storage], contents: Contents) -> None:
         self.storage_of, self.contents, self.keys = storage_of, contents, Keys()
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
+        self.named_others = False  # whether a class that the user has named was used
 
     def run(self, data: bytes) -> Any:
         """The value that the instructions build."""
         for step, (code, argument, _) in enumerate(pickletools.genops(data)):
-            if step > self.contents.steps:
-                raise UnpicklingError(
-                    f"torch.load: expected a pickle of up to {self.contents.steps:,} "
-                    "instructions. If you trust the file, allow more with max_bytes=."
-                )
+            self.contents.require_steps(step)
             name = code.name
             if name == "STOP":
                 return self.stack.pop()
@@ -330,8 +360,7 @@ class _Machine:
     do_long_binget = do_get = do_binget
 
     def do_global(self, argument: str) -> None:
-        module, _, name = argument.partition(" ")
-        self.stack.append(_named(module, name))
+        self.stack.append(_named(*_as_now(argument)))
 
     def do_stack_global(self, _: Any) -> None:
         name, module = self.stack.pop(), self.stack.pop()
@@ -342,10 +371,14 @@ class _Machine:
 
     def do_reduce(self, _: Any) -> None:
         given, function = _require(tuple, self.stack.pop()), self.stack.pop()
-        if not any(function is known for known in _CALLS.values()):
+        if is_trusted(function):
+            self.named_others = True
+            self.stack.append(function(*given))
+            return
+        if not any(function is each for each in _CALLS.values()):
             kind = type(function).__name__
             raise UnpicklingError(f"Trying to call reduce for unrecognized function {kind}")
-        if function not in _OF_TENSORS:
+        if function not in OF_TENSORS:
             self.contents.charge(sum(8 * len(part) for part in given if hasattr(part, "__len__")))
         if function in _OF_KEYS and given:
             if type(given[0]) not in _LISTS:
@@ -358,11 +391,20 @@ class _Machine:
         self.stack.append(function(*given))
 
     def do_newobj(self, _: Any) -> None:
-        self.do_reduce(None)
+        kind = self.stack[-2]
+        if not (isinstance(kind, type) and is_trusted(kind)):
+            self.do_reduce(None)
+            return
+        given = _require(tuple, self.stack.pop())
+        self.named_others = True
+        self.stack[-1] = kind.__new__(kind, *given)
 
     def do_build(self, _: Any) -> None:
-        """Attributes of an OrderedDict: the versions of a state dict. No other object has any."""
+        """Attributes of an OrderedDict: the versions of a state dict; of what the user named."""
         state, target = self.stack.pop(), self.stack[-1]
+        if is_trusted(type(target)):
+            _build(target, state)
+            return
         if type(target) is OrderedDict and isinstance(state, dict):
             if set(state) - {"_metadata"}:
                 raise UnpicklingError("torch.load: an OrderedDict with attributes of its own")
@@ -373,6 +415,17 @@ class _Machine:
                 "Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
                 f"{type(target)}"
             )
+
+
+def _build(target: Any, state: Any) -> None:
+    """Give an object its state as pickle does."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    target.__dict__.update(attributes or {})
+    for word, part in (slots or {}).items():
+        setattr(target, word, part)
 
 
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}

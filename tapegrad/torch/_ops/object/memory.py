@@ -406,12 +406,12 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 # --- Copies and pickles -------------------------------------------------------------------------
 
-_OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_"))
+OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_"))
 
 
 def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """Attributes that users set on a tensor."""
-    return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
+    return {word: value for word, value in tensor.__dict__.items() if word not in OWN}
 
 
 def _rebuilt(kind: type, value: Value, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:

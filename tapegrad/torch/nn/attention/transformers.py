@@ -78,6 +78,8 @@ class _Block(Module):
         for place in parts:
             setattr(self, f"dropout{place}", Dropout(dropout))
         self.activation = _activation_of(activation)
+        if len(self._attentions) == 1:  # PyTorch's encoder layers ask for it, also in files
+            self.activation_relu_or_gelu = {relu: 1, gelu: 2}.get(self.activation, 0)
 
     def _wide(self, x: Any) -> Any:
         """The two linear layers."""

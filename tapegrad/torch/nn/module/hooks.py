@@ -274,10 +274,11 @@ class BoundHook:
         return self.hook(module, *args, **kwargs)
 
     def __getstate__(self) -> Any:
-        return self.hook, self.with_module, self.module
+        return {"hook": self.hook, "with_module": self.with_module, "module": self.module}
 
-    def __setstate__(self, state: Any) -> None:
-        self.hook, self.with_module, module = state
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        module = state.get("module")
         if self.with_module and module is None:
             raise RuntimeError("You are trying to revive the hook of a dead Module!")
         self._module = weakref.ref(module) if self.with_module else None

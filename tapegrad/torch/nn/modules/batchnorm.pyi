@@ -9,5 +9,8 @@ from typing import Any, NoReturn
 from tapegrad.torch.nn import BatchNorm1d as BatchNorm1d
 from tapegrad.torch.nn import BatchNorm2d as BatchNorm2d
 from tapegrad.torch.nn import BatchNorm3d as BatchNorm3d
+from tapegrad.torch.nn import LazyBatchNorm1d as LazyBatchNorm1d
+from tapegrad.torch.nn import LazyBatchNorm2d as LazyBatchNorm2d
+from tapegrad.torch.nn import LazyBatchNorm3d as LazyBatchNorm3d
 SyncBatchNorm: Any
 from tapegrad.torch.nn.normalization.modules import _BatchNorm as _BatchNorm

@@ -10,4 +10,4 @@ from tapegrad.torch.nn import Bilinear as Bilinear
 from tapegrad.torch.nn import Identity as Identity
 from tapegrad.torch.nn import LazyLinear as LazyLinear
 from tapegrad.torch.nn import Linear as Linear
-NonDynamicallyQuantizableLinear: Any
+from tapegrad.torch.nn.attention.modules import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear

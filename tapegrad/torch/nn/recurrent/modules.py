@@ -104,6 +104,12 @@ class RNNBase(Module):
                 self._flat_weights_names += names
         self.reset_parameters()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_flat_weights": self._flat_weights}  # PyTorch's has them
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: state[name] for name in state if name != "_flat_weights"})
+
     @staticmethod
     def _check_sizes(hidden_size: int, num_layers: int, dropout: float, proj_size: int) -> None:
         given: Any = dropout

@@ -517,7 +517,7 @@ def test_conjugates_of_pytorch_are_read() -> None:
 
     def saved(t: Any) -> Any:
         z = t.tensor([1 + 2j, 3 - 1j])
-        values = [z.conj(), z.conj().imag, t.tensor([1, 2], dtype=t.uint16)]
+        values = [z.conj(), z.clone().conj().imag, t.tensor([1, 2], dtype=t.uint16)]
         return saved_by(t, values), [value.resolve_neg().tolist() for value in values]
 
     file, values = of_pytorch(saved)

@@ -18,6 +18,7 @@ from tapegrad.torch import (
     nn,
     optim,
     profiler,
+    quasirandom,
     return_types,
     serialization,
     signal,
@@ -92,8 +93,8 @@ def __dir__() -> list[str]:
 
 
 _MODULES = (
-    "autograd distributions fft func linalg nn optim profiler random return_types serialization "
-    "signal special testing types utils version"
+    "autograd distributions fft func linalg nn optim profiler quasirandom random return_types "
+    "serialization signal special testing types utils version"
 )
 __all__ = list(_contents(globals(), "e", "inf", "nan", "pi", *_MODULES.split()))
 

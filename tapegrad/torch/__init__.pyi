@@ -23,6 +23,7 @@ from tapegrad.torch import linalg as linalg
 from tapegrad.torch import nn as nn
 from tapegrad.torch import optim as optim
 from tapegrad.torch import profiler as profiler
+from tapegrad.torch import quasirandom as quasirandom
 from tapegrad.torch import return_types as return_types
 from tapegrad.torch import serialization as serialization
 from tapegrad.torch import signal as signal

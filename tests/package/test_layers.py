@@ -78,6 +78,7 @@ TOWER = (
     "torch.distributions",
     "torch.profiler",
     "torch.serialization",
+    "torch.quasirandom",
     "torch.utils",
     "torch.testing",
     "torch._mixed_precision",

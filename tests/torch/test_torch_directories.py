@@ -17,8 +17,8 @@ THEIRS = {space: set(names) for space, *names in map(str.split, LINES)}
 # module, but neither in its `__all__` nor in its reference.
 MORE = {
     "torch": """amp autograd backends cuda distributions fft func functional linalg nn optim
-        profiler random return_types serialization signal special testing types utils version torch
-        TorchVersion install uninstall""",
+        profiler quasirandom random return_types serialization signal special testing types utils
+        version torch TorchVersion install uninstall""",
     "torch.cuda": "OutOfMemoryError",
     "torch.autograd": """forward_ad function functional graph profiler
         profiler_util""",

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from tapegrad._core.types import Value
 
-DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the two conditions
-LEAST_CHANGE = 1e-9
+# The constants of the two conditions, and the least change of the step.
+CONSTANTS = 1e-4, 0.9, 1e-9
 
 
 class Point(NamedTuple):
@@ -31,21 +31,24 @@ def strong_wolfe(
     start: tuple[float, Value, Any],
     largest: Any,
     most: int,
+    constants: tuple[float, float, float] = CONSTANTS,
 ) -> tuple[float, Value, Any, int]:
     """The loss and gradient at the length that was found, that length, and the evaluations.
 
     evaluate: gives loss, gradient and slope for a length. length: the first to be tried. start:
     the same three at length zero. largest: element of the direction. most: evaluations.
+    constants: c1 and c2 of the conditions, and the least change of the step.
     """
+    decrease, curvature, least_change = constants
     begin = Point(0, *start)
     point = Point(length, *evaluate(length))
     before, count, tried = begin, 1, 0
     bracket: list[Point] = []
     while tried < most:
-        if _too_high(point, begin) or (tried > 1 and point.loss >= before.loss):
+        if _too_high(point, begin, decrease) or (tried > 1 and point.loss >= before.loss):
             bracket = [before, point]
             break
-        if abs(point.slope) <= -CURVATURE * begin.slope:
+        if abs(point.slope) <= -curvature * begin.slope:
             return point.loss, point.gradient, point.length, count
         if point.slope >= 0:
             bracket = [before, point]
@@ -59,17 +62,17 @@ def strong_wolfe(
         bracket = [begin, point]
     low, high = sorted(bracket, key=lambda end: end.loss)
     slow = False  # whether the last point was near an end already
-    while tried < most and abs(high.length - low.length) * largest >= LEAST_CHANGE:
+    while tried < most and abs(high.length - low.length) * largest >= least_change:
         length, slow = _within(low, high, slow)
         point = Point(length, *evaluate(length))
         count += 1
         tried += 1
-        if _too_high(point, begin) or point.loss >= low.loss:
+        if _too_high(point, begin, decrease) or point.loss >= low.loss:
             high = point
             if high.loss < low.loss:
                 low, high = high, low
             continue
-        if abs(point.slope) <= -CURVATURE * begin.slope:
+        if abs(point.slope) <= -curvature * begin.slope:
             low = point
             break
         if point.slope * (high.length - low.length) >= 0:
@@ -78,8 +81,8 @@ def strong_wolfe(
     return low.loss, low.gradient, low.length, count
 
 
-def _too_high(point: Point, begin: Point) -> bool:
-    return bool(point.loss > begin.loss + DECREASE * point.length * begin.slope)
+def _too_high(point: Point, begin: Point, decrease: float) -> bool:
+    return bool(point.loss > begin.loss + decrease * point.length * begin.slope)
 
 
 def _within(low: Point, high: Point, slow: bool) -> tuple[Any, bool]:

@@ -549,7 +549,7 @@ class finfo:
     """
 
     def __init__(self, type: dtype | None = None) -> None:
-        given = get_default_dtype() if type is None else type
+        given = get_default_dtype() if type is None else of_numpy(as_numpy(type))
         if given is BRAIN:
             self._of_brain()
             return
@@ -587,11 +587,12 @@ class iinfo:
     """
 
     def __init__(self, type: dtype) -> None:
-        info = np.iinfo(type.numpy)
+        given = of_numpy(as_numpy(type))
+        info = np.iinfo(given.numpy)
         self.bits: int = info.bits
         self.max: int = info.max
         self.min: int = info.min
-        self.dtype: str = type.name
+        self.dtype: str = given.name
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

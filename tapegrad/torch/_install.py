@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 from tapegrad._alias import Alias
+from tapegrad.torch._tensor.tensor import Tensor
 
 HOME = "tapegrad.torch"
+_TENSOR = Tensor.__module__
 _ALIAS = Alias({"torch": HOME, "functorch": "tapegrad.torch._functorch"})
 
 
@@ -25,7 +27,8 @@ def install() -> None:
     True
     """
     _ALIAS.install("tapegrad.torch.install()")
-    sys.modules[HOME].__name__ = "torch"  # packages that replace functions ask for it
+    here = sys.modules[HOME]
+    here.__name__ = here.Tensor.__module__ = "torch"  # for packages that ask for them
 
 
 def uninstall() -> None:
@@ -37,4 +40,5 @@ def uninstall() -> None:
     >>> tapegrad.torch.uninstall()  # doctest: +SKIP
     """
     _ALIAS.uninstall()
-    sys.modules[HOME].__name__ = HOME
+    here = sys.modules[HOME]
+    here.__name__, here.Tensor.__module__ = HOME, _TENSOR

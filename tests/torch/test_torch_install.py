@@ -10,6 +10,7 @@ import sys
 import textwrap
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,8 @@ PROGRAM = """
     from functorch import grad, vmap
     import tapegrad.torch
 
-    assert torch is tapegrad.torch and torch.__name__ == "torch"
+    assert torch is tapegrad.torch and torch.__name__ == torch.Tensor.__module__ == "torch"
+    assert torch.equal(pickle.loads(pickle.dumps(torch.ones(2))), torch.ones(2))
     assert torch.cuda.amp is sys.modules["tapegrad.torch.cuda.amp"]
     assert importlib.metadata.version("torch") == str(torch.__version__)
     assert isinstance(nn.Linear(2, 1), torch.nn.Module)
@@ -250,5 +252,41 @@ def test_checks_raise_their_errors() -> None:
 def test_a_block_prints_tensors_in_its_own_way() -> None:
     before = repr(torch.tensor(1 / 3))
     with torch._tensor_str.printoptions(precision=2):
+        assert torch._tensor_str.PRINT_OPTS.precision == 2
         assert repr(torch.tensor(1 / 3)) == "tensor(0.33)"
     assert repr(torch.tensor(1 / 3)) == before
+
+
+def test_parts_of_optimizers_that_packages_import() -> None:
+    x, y = torch.ones(2), torch.ones(3, dtype=torch.float64)
+    groups = module("utils._foreach_utils")._group_tensors_by_device_and_dtype(
+        [[x, y, x], [None, y, y]], with_indices=True
+    )
+    assert [(len(lists[0]), places) for lists, places in groups.values()] == [
+        (2, [0, 2]),
+        (1, [1]),
+    ]
+    d, start = torch.tensor([1.0, -2.0]), torch.tensor([0.0, 3.0])
+
+    def quadratic(x: Any, t: Any, d: Any) -> Any:
+        at = x + t * d
+        return at.dot(at).item(), 2 * at
+
+    loss, gradient = quadratic(start, 0, d)
+    lbfgs = module("optim.lbfgs")
+    found = lbfgs._strong_wolfe(quadratic, start, 1.0, d, loss, gradient, gradient.dot(d), c2=0.1)
+    assert found[0] < loss
+    assert abs(found[1].dot(d)) <= -0.1 * gradient.dot(d)
+    assert lbfgs._cubic_interpolate(0.0, 1.0, -2.0, 2.0, 1.0, 2.0) == 1.0  # (x - 1)**2
+
+
+def test_python_types_have_limits() -> None:
+    assert torch.finfo(float).dtype == "float64"
+    assert torch.iinfo(int).bits == 64
+
+
+def test_a_range_of_a_gpu_raises_when_it_is_entered() -> None:
+    nvtx = module("cuda.nvtx")
+    decorated = nvtx.range("a")(abs)
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        decorated(1)

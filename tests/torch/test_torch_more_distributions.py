@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -567,3 +568,28 @@ def test_errors(number):
 def test_a_wishart_of_few_degrees_warns():
     with pytest.warns(UserWarning, match="Low df values detected"):
         D.Wishart(1.2, torch.eye(2))
+
+
+class Standard(torch.distributions.Independent):
+    """A user's distribution, which expands as PyTorch's classes have it."""
+
+    def __init__(self, size: int) -> None:
+        base = torch.distributions.Normal(torch.zeros(size), torch.ones(size))
+        super().__init__(base, 1)
+
+    def expand(self, batch_shape: Any, new: Any = None) -> Any:
+        return super().expand(batch_shape, self._get_checked_instance(Standard, new))
+
+
+def test_a_subclass_expands_to_its_class() -> None:
+    expanded = Standard(3).expand((4,))
+    assert type(expanded) is Standard
+    assert (expanded.batch_shape, expanded.event_shape) == ((4,), (3,))
+    assert expanded.sample().shape == (4, 3)
+
+    class Other(Standard):
+        def __init__(self) -> None:
+            super().__init__(2)
+
+    with pytest.raises(NotImplementedError, match=r"must also define a custom \.expand"):
+        Other().expand((4,))

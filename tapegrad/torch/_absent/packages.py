@@ -136,7 +136,7 @@ package: analyze file_structure_representation find_file_dependencies glob_group
 package.analyze: find_first_use_of_broken_modules is_from_package trace_dependencies
 utils: bundled_inputs model_dump
 [there is one process.]
-distributed: _tensor argparse_util autograd c10d_logger checkpoint collective_utils config
+distributed: _tensor argparse_util c10d_logger checkpoint collective_utils config
     constants debug distributed_c10d flight_recorder fsdp launch launcher logging_handlers nn
     optim pipelining remote_device rendezvous rpc run tensor utils
 distributed._tensor: device_mesh

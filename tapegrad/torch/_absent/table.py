@@ -26,6 +26,7 @@ import types
 import typing
 from typing import Any, Self
 
+from tapegrad._core.values import is_mapped
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 
@@ -53,6 +54,16 @@ class Block(contextlib.ContextDecorator):
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+class NoBlock(Block):
+    """Context manager and decorator that raises RuntimeError when it is entered."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __enter__(self) -> Self:
+        raise RuntimeError(self.message)
 
 
 def noted(key: Any, default: Any) -> Any:
@@ -89,6 +100,18 @@ def check(holds: Any, message: Any, kind: type[Exception] = RuntimeError) -> Non
             if words is None
             else words
         )
+
+
+def groups_of(lists: Any, with_indices: bool) -> dict[Any, Any]:
+    """Lists of tensors side by side, parted by the device and the dtype of the first list's."""
+    groups: dict[Any, Any] = {}
+    for place, row in enumerate(zip(*lists, strict=True)):
+        first = next(each for each in row if each is not None)
+        parts, places = groups.setdefault((first.device, first.dtype), ([[] for _ in lists], []))
+        for part, each in zip(parts, row, strict=True):
+            part.append(each)
+        places.extend([place] * bool(with_indices))
+    return groups
 
 
 def scripted(function: Any) -> Any:
@@ -172,6 +195,7 @@ class Constant(str):
 _LOW = {"cpu": "bfloat16", "xla": "bfloat16"}
 NAMES_IN_ANSWERS: dict[str, Any] = {
     "Block": Block,
+    "NoBlock": NoBlock,
     "Constant": Constant,
     "NoReturn": typing.NoReturn,
     "Operator": Operator,
@@ -180,8 +204,10 @@ NAMES_IN_ANSWERS: dict[str, Any] = {
     "check": check,
     "counted": counted,
     "enum": enum,
+    "groups_of": groups_of,
     "layout": functools.cache(_dtypes.layout),
     "low": lambda kind: _dtypes.BY_NAME[_LOW.get(kind, "float16")],
+    "is_mapped": is_mapped,
     "math": math,
     "note": note,
     "noted": noted,
@@ -449,7 +475,8 @@ False | is_available(tensors)
 [cuda.nvtx] there is no GPU whose profiler is told.
 raise RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
     | range_push(msg) range_pop() range_start(msg) range_end(range_id) mark(msg)
-    range(msg,*args,**kwargs)
+NoBlock("NVTX functions not installed. Are you sure you have a CUDA build?")
+    | range(msg,*args,**kwargs) | Context manager that raises RuntimeError when it is entered.
 [cuda.profiler] there is no GPU whose profiler is told.
 Block() | profile() | Context manager that changes nothing.
 {_NO_CUDA} | start() stop()
@@ -660,8 +687,14 @@ noted("swap", False) | get_swap_module_params_on_conversion()
 note("swap", value) | set_swap_module_params_on_conversion(value)
 noted("overwrite", False) | get_overwrite_module_params_on_conversion()
 note("overwrite", value) | set_overwrite_module_params_on_conversion(value)
+[__config__] what NumPy was built with.
+"NumPy computes tensors: its build is shown by numpy.show_config()" | show()
+f"NumPy's library of linear algebra: {{torch.get_num_threads()}} threads" | parallel_info()
+    | How many threads there are. | torch.__config__.parallel_info()[:5] -> 'NumPy'
+[_vmap_internals] transforms of functions, under their first name.
+from .func as vmap | vmap _vmap
 [_tensor_str] how tensors are printed, under the name of PyTorch's file.
-from ._ops.object.printing | printoptions set_printoptions
+from ._ops.object.printing | PRINT_OPTS printoptions set_printoptions
 [_dynamo.utils] nothing is compiled, a model runs as it is.
 False | is_compile_supported(device_type)
 [_inductor] nothing is compiled, a model runs as it is.
@@ -697,6 +730,9 @@ refused run one process | init_process_group init_device_mesh get_default_backen
 [distributed.distributed_c10d] there is one process.
 from .distributed | ProcessGroup ReduceOp GroupMember get_rank get_world_size
 None | _get_default_group()
+[distributed.autograd] there is one process.
+False | is_available()
+refused | context
 [distributed.algorithms] there is one process.
 [distributed.fsdp] there is one process.
 refused run one process | FullyShardedDataParallel(torch.nn.Module) StateDictType
@@ -734,7 +770,7 @@ isinstance(inp, torch.Tensor) or hasattr(type(inp), "__torch_function__") | is_t
     | Whether an object is a tensor, or answers for one.
 public_api(*args, **kwargs) | handle_torch_function(public_api,relevant_args,*args,**kwargs)
     | The function's own result.
-refused | BaseTorchFunctionMode
+refused | BaseTorchFunctionMode TorchFunctionMode
 lambda fn: fn | wrap_torch_function(dispatcher) | Decorator that returns the function itself.
 [masked] masks are tensors beside others.
 refused | MaskedTensor masked_tensor as_masked_tensor sum prod amax amin argmax argmin mean median
@@ -771,11 +807,18 @@ from .autograd._profiler_table | format_time
 from .autograd._profiler_table | format_time
 [+serialization] names of the types of parameters.
 typing.Any | MAP_LOCATION FILE_LIKE
+[+distributions.transforms] parts that classes outside use.
+from .distributions._transform as InverseTransform | _InverseTransform
 [+distributions.utils] parts that classes outside use.
 torch.randn(shape, dtype=dtype, device=device) | _standard_normal(shape,dtype,device)
 value if dim == 0 else value.flatten(-dim).sum(-1) | _sum_rightmost(value,dim)
 [+utils.benchmark] random arguments and counts of instructions.
 refused | Fuzzer FuzzedParameter FuzzedTensor ParameterAlias CallgrindStats FunctionCounts Language
+[utils._foreach_utils] optimizers step through tensors in groups of a dtype.
+groups_of(tensorlistlist, with_indices)
+    | _group_tensors_by_device_and_dtype(tensorlistlist,with_indices=False)
+["cpu"] | _get_foreach_kernels_supported_devices() _get_fused_kernels_supported_devices()
+True | _device_has_foreach_support(device) _has_foreach_support(tensors,device)
 [utils.deterministic] memory is filled as NumPy does it.
 [utils.hooks] what registering a hook returns.
 from ._graph.hooks as Handle | RemovableHandle
@@ -828,6 +871,7 @@ from . | Generator Size device dtype layout memory_format Stream Event Future Va
     DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet ScriptModule
     ScriptFunction OutOfMemoryError FunctionSchema parse_schema AliasDb is_autocast_enabled
 from . as Tensor | TensorBase _TensorBase
+type | _TensorMeta
 from .linalg as LinAlgError | _LinAlgError
 torch.device("cpu") | _get_accelerator(check=None)
 False | has_cuda _has_cuda has_mkldnn has_cudnn _is_tracing() _has_torch_function(args)
@@ -843,6 +887,9 @@ NotImplemented | _disabled_torch_function_impl(func,types,args=(),kwargs=None)
 Block() | _ExcludeDispatchKeyGuard(keys)
 [_C._nn] functions of `torch.nn.functional`, under the name of PyTorch's table of them.
 [_C._VariableFunctions] functions of `torch`, under the name of PyTorch's table of them.
+[_C._functorch] values within transforms.
+is_mapped(tensor._value) | is_batchedtensor(tensor)
+refused | _add_batch_dim _remove_batch_dim
 [_C._functions] nodes of PyTorch's own.
 [_C._distributed_c10d] there is one process.
 from .distributed | ProcessGroup ReduceOp Store
@@ -902,6 +949,8 @@ from .distributions | bernoulli:Bernoulli beta:Beta binomial:Binomial categorica
     von_mises:VonMises weibull:Weibull wishart:Wishart
 from .distributions._relaxed | relaxed_bernoulli:LogitRelaxedBernoulli
     relaxed_categorical:ExpRelaxedCategorical
+multivariate_normal from .distributions._vectors as factor_of_inverse | _precision_to_scale_tril
+multivariate_normal (bmat @ bvec.unsqueeze(-1)).squeeze(-1) | _batch_mv(bmat,bvec)
 [nn.modules.*] names that PyTorch has in this file.
 activation from .nn | CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU
     LogSigmoid LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax
@@ -954,9 +1003,14 @@ transformer from .nn | Transformer TransformerDecoder TransformerDecoderLayer Tr
     TransformerEncoderLayer
 upsampling from .nn | Upsample UpsamplingBilinear2d UpsamplingNearest2d
 [utils.data._utils] programs import `collate` from it.
+[utils.data._utils.worker] a worker is a thread.
+from .utils.data | get_worker_info
+refused | _generate_state WorkerInfo
 [utils.data._utils.collate] names that PyTorch has in this file.
 from .utils.data | default_collate default_convert
 [utils.data.*] names that PyTorch has in this file.
+dataloader refused | _BaseDataLoaderIter _MultiProcessingDataLoaderIter
+    _SingleProcessDataLoaderIter
 dataloader from .utils.data | DataLoader default_collate default_convert get_worker_info
 dataset from .utils.data | ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset
     TensorDataset random_split

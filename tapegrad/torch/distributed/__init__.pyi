@@ -7,6 +7,7 @@ from builtins import bool as _bool, int as _int, str as _str
 from typing import Any, NoReturn
 
 from tapegrad.torch.distributed import distributed_c10d as distributed_c10d
+from tapegrad.torch.distributed import autograd as autograd
 from tapegrad.torch.distributed import algorithms as algorithms
 from tapegrad.torch.distributed import fsdp as fsdp
 from tapegrad.torch.distributed import optim as optim

@@ -390,8 +390,8 @@ class _OfClasses(Distribution):
         """The shape of `probs` and `logits`."""
         return self._categorical.param_shape
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
-        made = super().expand(batch_shape)
+    def _expanded(self, batch_shape: Shape) -> Self:
+        made = super()._expanded(batch_shape)
         made._categorical = self._categorical.expand(batch_shape)
         return made
 

@@ -229,7 +229,7 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(pair, validate_args=validate_args)
         super().__init__(one.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Beta:
+    def _expanded(self, batch_shape: Shape) -> Beta:
         one, zero = self.concentration1, self.concentration0
         return Beta(one.expand(batch_shape), zero.expand(batch_shape), validate_args=False)
 
@@ -279,7 +279,7 @@ class StudentT(Distribution):
         self._chi2 = Chi2(self.df, validate_args=False)
         super().__init__(self.df.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> StudentT:
+    def _expanded(self, batch_shape: Shape) -> StudentT:
         df, loc, scale = (part.expand(batch_shape) for part in (self.df, self.loc, self.scale))
         return StudentT(df, loc, scale, validate_args=False)
 

@@ -237,7 +237,7 @@ class _Half(Distribution):
         self._base = self.whole(0.0, self.scale, validate_args=False)
         super().__init__(self.scale.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
+    def _expanded(self, batch_shape: Shape) -> Self:
         return type(self)(self.scale.expand(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:

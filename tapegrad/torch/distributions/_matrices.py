@@ -115,7 +115,7 @@ class Wishart(_ByMatrix, ExponentialFamily):
             )
         self._factor = _factor(name, matrix)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Wishart:
+    def _expanded(self, batch_shape: Shape) -> Wishart:
         given = [word for word in self.arg_constraints if word in self.__dict__ and word != "df"]
         word = given[0]
         matrix = self.__dict__[word].expand((*batch_shape, *self._event_shape))

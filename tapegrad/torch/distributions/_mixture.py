@@ -76,7 +76,7 @@ class MixtureSameFamily(Distribution):
         self._num_component = count
         super().__init__(parts[:-1], component_distribution.event_shape, validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> MixtureSameFamily:
+    def _expanded(self, batch_shape: Shape) -> MixtureSameFamily:
         parts = self._component_distribution.expand((*batch_shape, self._num_component))
         return MixtureSameFamily(
             self._mixture_distribution.expand(batch_shape), parts, validate_args=False

@@ -57,7 +57,7 @@ class LogitRelaxedBernoulli(_ByProbability):
         given = self._take(probs, logits)
         super().__init__(given.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> LogitRelaxedBernoulli:
+    def _expanded(self, batch_shape: Shape) -> LogitRelaxedBernoulli:
         word = "probs" if self._by_probs else "logits"
         given = {word: self._param.expand(batch_shape)}
         return LogitRelaxedBernoulli(self.temperature, **given, validate_args=False)
@@ -135,7 +135,7 @@ class ExpRelaxedCategorical(_OfClasses):
             self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args
         )
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
+    def _expanded(self, batch_shape: Shape) -> Self:
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         made._categorical = self._categorical.expand(batch_shape)

@@ -20,7 +20,7 @@ from tapegrad.torch.distributions.distribution import Distribution, constrained
 Shape = Sequence[int]
 
 
-def _factor_of_inverse(precision: Any) -> Any:
+def factor_of_inverse(precision: Any) -> Any:
     """The lower factor of the inverse of a matrix, from the factor of the matrix reversed."""
     factor = linalg.cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     eye = OPERATIONS["eye"](precision.shape[-1], dtype=precision.dtype)
@@ -31,7 +31,7 @@ def _factor(name: str, matrix: Any) -> Any:
     """The lower factor of a covariance that is given by a matrix of a name."""
     if name == "scale_tril":
         return matrix
-    return linalg.cholesky(matrix) if name == "covariance_matrix" else _factor_of_inverse(matrix)
+    return linalg.cholesky(matrix) if name == "covariance_matrix" else factor_of_inverse(matrix)
 
 
 class _ByMatrix(Distribution):
@@ -121,7 +121,7 @@ class MultivariateNormal(_ByMatrix, _Centered):
         super().__init__(batch, self.loc.shape[-1:], validate_args)
         self._factor = _factor(name, matrix)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> MultivariateNormal:
+    def _expanded(self, batch_shape: Shape) -> MultivariateNormal:
         rows = (*batch_shape, *self._event_shape)
         factor = self.scale_tril.expand((*rows, *self._event_shape))
         return MultivariateNormal(self.loc.expand(rows), scale_tril=factor, validate_args=False)

@@ -71,7 +71,7 @@ class Independent(Distribution, Generic[Base]):
         count = self.reinterpreted_batch_ndims
         return constraints.IndependentConstraint(found, count) if count else found
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Independent[Base]:
+    def _expanded(self, batch_shape: Shape) -> Independent[Base]:
         kept = self.event_shape[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*batch_shape, *kept))
         return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
@@ -150,8 +150,8 @@ class TransformedDistribution(Distribution):
         more = len(self.event_shape) - found.event_dim
         return constraints.IndependentConstraint(found, more) if more > 0 else found
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
-        made = super().expand(batch_shape)
+    def _expanded(self, batch_shape: Shape) -> Self:
+        made = super()._expanded(batch_shape)
         shape = self._whole.inverse_shape((*batch_shape, *self.event_shape))
         made.base_dist = self.base_dist.expand(
             shape[: len(shape) - len(self.base_dist.event_shape)]

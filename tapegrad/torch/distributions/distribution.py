@@ -271,9 +271,30 @@ class Distribution(OfFormulas):
         """The distribution with parameters expanded to a batch shape.
 
         batch_shape (sequence of int): A shape to which that of the batch expands.
-        _instance (Distribution): Ignored.
+        _instance (Distribution): The object that it becomes, as `_get_checked_instance` makes it
+            for a subclass, which adds attributes of its own.
         -> Distribution: One of the same class.
         """
+        made = self._expanded(batch_shape)
+        if _instance is None:
+            return made
+        _instance.__dict__.update(made.__dict__)
+        into: Self = _instance
+        return into
+
+    def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
+        """An empty object of the class, unless one is given; as in `expand` of subclasses."""
+        if _instance is not None:
+            return _instance
+        if type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ "
+                "method must also define a custom .expand() method."
+            )
+        return self.__new__(type(self))
+
+    def _expanded(self, batch_shape: Shape) -> Any:
+        """The distribution with parameters expanded to a batch shape."""
         made = type(self).__new__(type(self))
         batch = Size(batch_shape)
         rank = len(self._batch_shape)

@@ -230,6 +230,42 @@ def _quasi_newton(kept: dict[str, Any], gradient: Value, weights: list[Any]) -> 
     return found
 
 
+# --- Parts that programs import ------------------------------------------------------------------
+
+
+def _strong_wolfe(
+    obj_func: Callable[[Any, Any, Any], Any],
+    x: Any,
+    t: Any,
+    d: Any,
+    f: Any,
+    g: Any,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[Any, Any, Any, int]:
+    """The loss, gradient and length where the line search ends, and its evaluations."""
+    from tapegrad.optimize._strong_wolfe import strong_wolfe
+
+    def evaluate(length: Any) -> tuple[Any, Any, Any]:
+        loss, gradient = obj_func(x, length, d)
+        return loss, gradient, gradient.dot(d)
+
+    constants = c1, c2, tolerance_change
+    return strong_wolfe(evaluate, t, (f, g, gtd), d.abs().max(), max_ls, constants)
+
+
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None
+) -> Any:
+    """Where the cubic polynomial through two points with slopes is least."""
+    from tapegrad.optimize._strong_wolfe import Point, interpolated
+
+    return interpolated(Point(x1, f1, f1, g1), Point(x2, f2, f2, g2), bounds)
+
+
 def _number(loss: Any) -> float:
     return float(loss.detach() if isinstance(loss, Tensor) else loss)
 

@@ -6,6 +6,7 @@ Knows PyTorch's rules of width, scientific notation and summaries. Must not know
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ PROFILES: dict[str, dict[str, Any]] = {
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
 }
-OPTIONS: dict[str, Any] = {**PROFILES["default"], "sci_mode": None}
+PRINT_OPTS = SimpleNamespace(**PROFILES["default"], sci_mode=None)  # packages read it
+OPTIONS: dict[str, Any] = vars(PRINT_OPTS)
 
 
 @register(method=False)

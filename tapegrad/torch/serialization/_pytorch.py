@@ -129,6 +129,7 @@ def globals_of(contents: Contents) -> set[str]:
     names: set[tuple[str, str]] = set()
     pushed: list[Any] = []  # texts; None of all else
     memo: dict[int, Any] = {}
+    argument: Any
     for step, (code, argument, _) in enumerate(pickletools.genops(_pickled(contents)[0])):
         contents.require_steps(step)
         if code.name == "GLOBAL":
@@ -190,7 +191,7 @@ def _unpickled(
 ) -> Any:
     """The value that a pickle makes by any code that it names."""
 
-    class Unpickler(pickle_module.Unpickler):  # type: ignore[misc,name-defined]
+    class Unpickler(pickle_module.Unpickler):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
             found = known(module, name)
             return super().find_class(home_of(module), name) if found is None else found

@@ -32,7 +32,7 @@ from tapegrad.torch.serialization._rebuilding import (
 )
 
 # Pickler of the standard library in Python: that in C takes a class's name from the class.
-_Pickler: Any = pickle._Pickler  # type: ignore[attr-defined]
+_Pickler: Any = pickle._Pickler
 
 
 class _Reference:

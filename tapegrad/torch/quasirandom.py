@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -59,6 +58,8 @@ class SobolEngine:
         """The next points.
 
         n: How many.
+        out: A tensor that is filled with them.
+        dtype: Their dtype; the default one unless given.
         -> Tensor: The points, n x dimension.
 
         >>> torch.quasirandom.SobolEngine(2).draw(2)
@@ -66,9 +67,10 @@ class SobolEngine:
                 [0.5000, 0.5000]])
         """
         given = _dtypes.default_float() if dtype is None else _dtypes.as_numpy(dtype)
-        with warnings.catch_warnings():  # of counts that are no powers of two
-            warnings.simplefilter("ignore", UserWarning)
-            points = of_value(self._sequence.random(n).astype(given))
+        first = int(self.num_generated == 0 < n)  # apart: SciPy warns of odd counts at the start
+        parts = [self._sequence.random(count) for count in (first, n - first) if count]
+        drawn = np.concatenate([*parts, np.empty((0, self.dimension))])
+        points = of_value(drawn.astype(given))
         if out is None:
             return points
         made: Any = out.resize_(points.shape)
@@ -81,6 +83,8 @@ class SobolEngine:
         """The next 2**m points, with which as many as a power of two have been drawn.
 
         m: The exponent.
+        out: A tensor that is filled with them.
+        dtype: Their dtype; the default one unless given.
         -> Tensor: The points, 2**m x dimension.
         ValueError: If it would be another count.
 

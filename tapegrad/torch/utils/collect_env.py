@@ -18,8 +18,8 @@ from tapegrad.torch._docstrings.sections import complete
 _RELEVANT = re.compile(r"tapegrad|numpy|scipy|mypy|torch|onnx|optree|ml_dtypes|llvm|triton|flake8")
 
 
-class SystemEnv(NamedTuple):
-    """What is known of the machine; None of what there is not."""
+class _SystemEnv(NamedTuple):
+    """What is known of the machine."""
 
     torch_version: str
     is_debug_build: str
@@ -45,14 +45,14 @@ def _packages() -> str:
 def get_env_info() -> Any:
     """Facts about this installation: versions, the machine, packages.
 
-    -> SystemEnv: A named tuple.
+    -> tuple: A named tuple of texts.
 
     >>> from tapegrad.torch.utils import collect_env
     >>> collect_env.get_env_info().is_cuda_available
     'False'
     """
     bits = sys.maxsize.bit_length() + 1
-    return SystemEnv(
+    return _SystemEnv(
         torch_version=str(sys.modules[HOME].__version__),
         is_debug_build="False",
         os=f"{platform.system()} {platform.release()} ({platform.machine()})",
@@ -69,7 +69,7 @@ def get_env_info() -> Any:
 def pretty_str(envinfo: Any) -> str:
     """The facts as lines of text, in the order that PyTorch's reports have.
 
-    envinfo (SystemEnv): What `get_env_info` returned.
+    envinfo (tuple): What `get_env_info` returned.
     -> str: The lines.
 
     >>> from tapegrad.torch.utils import collect_env
@@ -122,7 +122,7 @@ def main() -> None:
     print(get_pretty_env_info())
 
 
-__all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "pretty_str"]
+__all__ = ["get_env_info", "get_pretty_env_info", "main", "pretty_str"]
 
 complete(late=__name__)
 

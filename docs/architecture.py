@@ -79,6 +79,7 @@ WORDS = {
     "torch.profiler": "profiles in steps",
     "torch.optim": "optimizers, schedules",
     "torch.distributions": "random variables",
+    "torch.quasirandom": "Sobol sequences",
     "torch.serialization": "save, load",
     "torch.utils": "data, checkpoint",
     "torch.testing": "assert_close",

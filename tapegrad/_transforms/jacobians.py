@@ -19,6 +19,7 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import assume, untraced
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
+from tapegrad._progress import SILENT as NO_BAR
 from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.chunks import (
     ALL,
@@ -111,37 +112,11 @@ def _jacrev(f: Function, asked: _Asked) -> Function:
         leaves_in = tuple(inputs.leaves)
         out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
-        _check_outputs(selection.call, out, leaves)
+        check_outputs(selection.call, out, leaves)
         if _is_large(leaves, inputs.leaves):
             asked.require_room(f, leaves, inputs.leaves, forward=False)
-        shown.begin(_elements(leaves))
-
-        def pulled_at(position: int) -> Function:
-            def pulled(bar: Cotangent) -> Any:
-                bars = [np.zeros_like(other) for other in leaves]
-                bars[position] = bar
-                return pullback(unflatten(structure, bars))
-
-            return pulled
-
-        def blocks_of(size: int | None) -> list[Any]:
-            at_once = size or _at_once(pullback, inputs.leaves)
-            blocks = []
-            for position, leaf in enumerate(leaves):
-                row_blocks = vmap(pulled_at(position), chunk_size=size)
-                rows = _jacobian_rows(row_blocks, leaf, inputs.leaves, at_once, shown)
-                shaped = [
-                    np.reshape(row, leaf.shape + np.shape(x))
-                    for row, x in zip(rows, inputs.leaves, strict=True)
-                ]
-                blocks.append(_by_input(inputs, shaped))
-            return blocks
-
-        def probe(position: int, basis: Tangent) -> Any:
-            return _rows_along(vmap(pulled_at(position)), basis, inputs.leaves)
-
-        blocks = _in_chunks(chunk_size, blocks_of, probe, leaves, pullback, inputs.leaves)
-        result = unflatten(structure, blocks)
+        rows = rows_by(pullback, leaves, chunk_size, shown)
+        result = unflatten(structure, [_by_input(inputs, row) for row in rows])
         return (result, *aux) if has_aux else result
 
     return Transformed(jacrev, f, asked.options(), jacobian_of)
@@ -216,57 +191,15 @@ def _jacfwd(f: Function, asked: _Asked) -> Function:
             asked.require_room(f, leaves_in, leaves_in, forward=True)
         out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
-        _check_outputs(selection.call, out, leaves)
+        check_outputs(selection.call, out, leaves)
         if _is_large(leaves, inputs.leaves):
             asked.require_room(f, leaves, inputs.leaves, forward=True)
-        shown.begin(_elements(inputs.leaves))
-
-        def columns_at(size: int | None) -> list[Any]:
-            every = range(len(inputs.leaves))
-            return [_columns(pushforward, inputs.leaves, i, size, shown) for i in every]
-
-        def probe(position: int, basis: Tangent) -> Any:
-            return vmap(_pushed(pushforward, inputs.leaves, position), out_axes=-1)(basis)
-
-        by_input = _in_chunks(
-            chunk_size, columns_at, probe, inputs.leaves, pushforward, inputs.leaves
-        )
-        blocks = [
-            _by_input(
-                inputs,
-                [
-                    np.reshape(columns[k], leaf.shape + np.shape(x))
-                    for columns, x in zip(by_input, inputs.leaves, strict=True)
-                ],
-            )
-            for k, leaf in enumerate(leaves)
-        ]
+        by_output = columns_by(pushforward, leaves, chunk_size, shown)
+        blocks = [_by_input(inputs, columns) for columns in by_output]
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
     return Transformed(jacfwd, f, asked.options(), jacobian_of)
-
-
-def _columns(
-    pushforward: Function, leaves: list[Value], position: int, size: int | None, shown: Bar
-) -> list[Any]:
-    """The tangents of each output, along the last axis, for all unit tangents of one input."""
-    columns = vmap(_pushed(pushforward, leaves, position), out_axes=-1, chunk_size=size)
-    at_once = size or _at_once(pushforward, leaves)
-    like = leaves[position]
-    parts = (columns(basis) for basis in _bases(like, at_once, shown))
-    return _joined(parts, -1, math.prod(like.shape))
-
-
-def _pushed(pushforward: Function, leaves: list[Value], position: int) -> Function:
-    """The outputs' tangents, as a function of the tangent of one input."""
-
-    def pushed(basis: Tangent) -> Any:
-        dots = [np.zeros_like(leaf) for leaf in leaves]
-        dots[position] = basis
-        return flatten(pushforward(*dots))[0]
-
-    return pushed
 
 
 def jacobian(
@@ -466,7 +399,7 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     def total(*args: Tree, **kwargs: Any) -> Any:
         out = f(*args, **kwargs)
         leaves = [np.float64(leaf) if type(leaf) is float else leaf for leaf in flatten(out)[0]]
-        _check_outputs(call, out, leaves)
+        check_outputs(call, out, leaves)
         totals = [
             np.sum(leaf if not _has_nan(leaf) else _KNOWN.apply_bound([leaf], {}))
             for leaf in leaves
@@ -556,12 +489,123 @@ def _reduced(
     return inputs, of_leaves
 
 
-def _jacobian_rows(
-    pulled: Function, leaf: Value, leaves: list[Value], at_once: int, shown: Bar
-) -> list[Any]:
-    """The derivatives of each element of an output, along axis 0, by each input."""
-    parts = (_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once, shown))
-    return _joined(parts, 0, math.prod(leaf.shape))
+def rows_by(
+    pullback: Pullback, outputs: list[Value], size: ChunkSize = None, shown: Bar = NO_BAR
+) -> list[list[Any]]:
+    """For each output the derivatives of its elements by each input, of shape out + in."""
+    inputs = pullback.inputs.leaves
+
+    def pulled_at(position: int) -> Function:
+        def pulled(bar: Cotangent) -> Any:
+            bars = [bar] if len(outputs) == 1 else list(map(np.zeros_like, outputs))
+            bars[position] = bar
+            return pullback(unflatten(pullback.structure, bars))
+
+        return pulled
+
+    def rows_at(size: int | None) -> list[list[Any]]:
+        found = []
+        for position, leaf in enumerate(outputs):
+            pulled = vmap(pulled_at(position), chunk_size=size)
+            bases = _bases(leaf, size or _at_once(pullback, inputs), shown)
+            parts = (_rows_along(pulled, basis, inputs) for basis in bases)
+            found.append(_joined(parts, 0, math.prod(leaf.shape)))
+        return found
+
+    def probe(position: int, basis: Tangent) -> Any:
+        return _rows_along(vmap(pulled_at(position)), basis, inputs)
+
+    if size is None and _are_few(outputs, inputs):
+        rows = [
+            _stacked([_rows_along(pulled_at(i), bar, inputs) for bar in _units(leaf)], 0)
+            for i, leaf in enumerate(outputs)
+        ]
+    else:
+        shown.begin(_elements(outputs))
+        rows = _in_chunks(size, rows_at, probe, outputs, pullback, inputs)
+    return [
+        [np.reshape(x, leaf.shape + like.shape) for x, like in zip(row, inputs, strict=True)]
+        for row, leaf in zip(rows, outputs, strict=True)
+    ]
+
+
+def columns_by(
+    pushforward: Pushforward, outputs: list[Value], size: ChunkSize = None, shown: Bar = NO_BAR
+) -> list[list[Any]]:
+    """`rows_by` in forward mode: by the tangents of the outputs along each input's elements."""
+    inputs = pushforward.inputs.leaves
+
+    def pushed_at(position: int) -> Function:
+        def pushed(dot: Tangent) -> Any:
+            dots = [dot] if len(inputs) == 1 else list(map(np.zeros_like, inputs))
+            dots[position] = dot
+            return flatten(pushforward(*dots))[0]
+
+        return pushed
+
+    def columns_at(size: int | None) -> list[list[Any]]:
+        found = []
+        for position, leaf in enumerate(inputs):
+            pushed = vmap(pushed_at(position), out_axes=-1, chunk_size=size)
+            bases = _bases(leaf, size or _at_once(pushforward, inputs), shown)
+            found.append(_joined(map(pushed, bases), -1, math.prod(leaf.shape)))
+        return found
+
+    def probe(position: int, basis: Tangent) -> Any:
+        return vmap(pushed_at(position), out_axes=-1)(basis)
+
+    if size is None and _are_few(inputs, inputs):
+        columns = [
+            _stacked([pushed_at(i)(dot) for dot in _units(leaf)], -1)
+            for i, leaf in enumerate(inputs)
+        ]
+    else:
+        shown.begin(_elements(inputs))
+        columns = _in_chunks(size, columns_at, probe, inputs, pushforward, inputs)
+    return [
+        [np.reshape(x[i], leaf.shape + y.shape) for x, y in zip(columns, inputs, strict=True)]
+        for i, leaf in enumerate(outputs)
+    ]
+
+
+# Up to how many basis vectors are replayed one by one: an operation on batched values has the
+# price of several on NumPy's own.
+FEW = 4
+
+
+def _are_few(mapped: list[Value], inputs: list[Value]) -> bool:
+    """Whether the basis vectors of `mapped` are replayed one by one, without a vmap."""
+    count = 0
+    for leaf in mapped:
+        if not leaf.size:
+            return False
+        count += leaf.size
+    if count > FEW:
+        return False
+    # An outer transform logs the replay: its tape is shorter with one for all of them.
+    return count == 1 or all(
+        type(x) is np.ndarray or issubclass(type(x), np.generic) for x in inputs
+    )
+
+
+def _units(like: Value) -> list[Any]:
+    """The unit arrays of a shape."""
+    if like.size == 1:
+        return [np.ones(like.shape, like.dtype)[()]]  # without axes a number
+    return list(np.reshape(np.eye(like.size, dtype=like.dtype), (like.size, *like.shape)))
+
+
+def _stacked(parts: list[Any], axis: int) -> list[Any]:
+    """Lists of results, one for each basis vector, stacked along an axis; of one as it is."""
+    if len(parts) == 1:
+        return list(parts[0])  # the shape comes last
+    return [_stack(part, axis) for part in zip(*parts, strict=True)]
+
+
+def _stack(parts: Sequence[Any], axis: int) -> Any:
+    if axis == 0 and all(type(part) is np.ndarray for part in parts):
+        return np.array(parts)  # a third of the price
+    return np.stack(parts, axis)
 
 
 def _rows_along(pulled: Function, basis: Tangent, leaves: list[Value]) -> list[Any]:
@@ -580,7 +624,7 @@ def _by_input(inputs: Inputs, parts: list[Value]) -> Any:
     return trees[0] if inputs.selection.single else tuple(trees)
 
 
-def _check_outputs(call: str, out: Tree, leaves: list[Value]) -> None:
+def check_outputs(call: str, out: Tree, leaves: list[Value]) -> None:
     """Raise OutputError for an output that has no Jacobian, and for None."""
     if out is None:
         advice = "Return an array: a return statement may be missing"
@@ -667,4 +711,13 @@ def _in_chunks(
     return in_budget(chosen, blocks_of)
 
 
-__all__ = ["elementwise_grad", "hessian", "jacfwd", "jacobian", "jacrev"]
+__all__ = [
+    "check_outputs",
+    "columns_by",
+    "elementwise_grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "rows_by",
+]

@@ -18,10 +18,16 @@ from tapegrad._core.types import Tree
 from tapegrad._core.values import in_trace, is_array, is_plain_number
 from tapegrad._errors import InputError, OutputError, describe, message
 from tapegrad._transforms.checkpoint import checkpoint
-from tapegrad._transforms.jacobians import jacfwd, jacrev
+from tapegrad._transforms.forward import Pushforward
+from tapegrad._transforms.jacobians import check_outputs, columns_by, rows_by
 from tapegrad._transforms.outputs import require_known
-from tapegrad._transforms.reverse import IndependentOutputWarning
-from tapegrad._transforms.room import written
+from tapegrad._transforms.reverse import (
+    IndependentOutputWarning,
+    LinearMap,
+    Pullback,
+    run_with_map,
+)
+from tapegrad._transforms.room import require_room, written
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
 from tapegrad.autograd._boxes import INDEPENDENT
@@ -306,23 +312,28 @@ def deriv(fun: Function, x: Tree) -> Any:
     return make_jvp_of_one(fun, x)(vspace(x).ones())[1]
 
 
-def _jacobian_by(transform: Function, fun: Function, x: Tree) -> Any:
+def _jacobian_by(kind: type[LinearMap], by: Function, fun: Function, x: Tree) -> Any:
     """The output's containers of blocks, each in the argument's containers."""
     leaves, structure = flatten(as_floats(x))
-    outer: Any = None
+    name = f"jacobian({get_name(fun)})"
 
     def of_leaves(*leaves: Any) -> Any:
-        nonlocal outer
-        found, outer = flatten(as_floats(fun(unflatten(structure, leaves))))
+        out = as_floats(fun(unflatten(structure, leaves)))
+        found, outer = flatten(out)
         for leaf in found:
-            require_known(f"jacobian({get_name(fun)})", leaf, leaves)
+            require_known(name, leaf, leaves)
         if not any(map(in_trace, found)):
             warn(INDEPENDENT, IndependentOutputWarning)
-        return [leaf if is_array(leaf) else np.asarray(leaf)[()] for leaf in found]
+        if all(map(is_array, found)):
+            return out
+        return unflatten(outer, [x if is_array(x) else np.asarray(x)[()] for x in found])
 
     of_leaves.__name__ = get_name(fun)
-    rows = transform(of_leaves, tuple(range(len(leaves))))(*leaves)
-    return unflatten(outer, [unflatten(structure, row) for row in rows])
+    out, replayed = run_with_map(kind, of_leaves, tuple(leaves), False, copies=False)
+    found, outer = flatten(out)
+    check_outputs(name, out, found)
+    require_room(name, found, leaves, "", forward=kind is Pushforward)
+    return unflatten(outer, [unflatten(structure, block) for block in by(replayed, found)])
 
 
 @unary_to_nary
@@ -359,7 +370,7 @@ def jacobian(fun: Function, x: Tree) -> Any:
            [0., 6.]])
     """
     with written(f"jacobian({get_name(fun)})", "Take make_jvp or make_vjp for its products"):
-        return _jacobian_by(jacrev, fun, x)
+        return _jacobian_by(Pullback, rows_by, fun, x)
 
 
 @unary_to_nary
@@ -390,7 +401,9 @@ def hessian(fun: Function, x: Tree) -> Any:
            [ 0., 12.]])
     """
     with written(f"hessian({get_name(fun)})", "Take hessian_vector_product, or make_hvp"):
-        return _jacobian_by(jacfwd, lambda x: _jacobian_by(jacrev, fun, x), x)
+        return _jacobian_by(
+            Pushforward, columns_by, lambda x: _jacobian_by(Pullback, rows_by, fun, x), x
+        )
 
 
 @unary_to_nary

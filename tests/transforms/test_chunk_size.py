@@ -184,18 +184,50 @@ def test_an_error_of_memory_halves_the_size():
 
 
 def test_an_error_of_memory_within_a_matrix_halves_the_size(monkeypatch):
-    original, refused = jacobians._jacobian_rows, []
+    original, refused = jacobians._bases, []
 
-    def tight(pulled, leaf, leaves, at_once, shown):
+    def tight(leaf, at_once, shown):
         if at_once > 10:
             refused.append(at_once)
             raise MemoryError
-        return original(pulled, leaf, leaves, at_once, shown)
+        return original(leaf, at_once, shown)
 
-    monkeypatch.setattr(jacobians, "_jacobian_rows", tight)
-    found = jacrev(steep, chunk_size="auto")(ROWS[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(jacobians, "_bases", tight)
+        found = jacrev(steep, chunk_size="auto")(ROWS[0])
     assert refused
     np.testing.assert_allclose(found, jacfwd(steep)(ROWS[0]), atol=1e-15)
+
+
+# --- Few basis vectors --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("transform", [jacrev, jacfwd])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 1), (3,), (5,)])
+def test_few_basis_vectors_run_one_by_one_and_give_the_matrix(
+    transform, dtype, shape, monkeypatch
+):
+    x = np.reshape(np.arange(1, 1 + np.prod(shape, dtype=int)), shape).astype(dtype)[()]
+
+    def f(x, weight):
+        return {"a": np.sum(np.sin(x) * weight), "b": x**2 * np.sum(x)}
+
+    def traced_around(weight, **options):
+        inner = transform(lambda x: f(x, weight), **options)
+        return np.sum(inner(x)["a"].real)
+
+    expected = transform(f, chunk_size=100)(x, dtype(2))
+    slope = grad(lambda weight: traced_around(weight, chunk_size=100))(2.0)
+    np.testing.assert_allclose(grad(traced_around)(2.0), slope, rtol=1e-6)
+    if x.size <= 3:
+        monkeypatch.setattr(jacobians, "vmap", None)
+    found = transform(f)(x, dtype(2))
+    for name in "ab":
+        assert found[name].dtype == expected[name].dtype
+        assert found[name].shape == expected[name].shape
+        rtol = 1e-6 if dtype is np.float32 else 1e-14
+        np.testing.assert_allclose(found[name], expected[name], rtol=rtol)
 
 
 # --- What it composes with ----------------------------------------------------------------------

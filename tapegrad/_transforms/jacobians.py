@@ -194,7 +194,7 @@ def _jacfwd(f: Function, asked: _Asked) -> Function:
         check_outputs(selection.call, out, leaves)
         if _is_large(leaves, inputs.leaves):
             asked.require_room(f, leaves, inputs.leaves, forward=True)
-        by_output = columns_by(pushforward, leaves, chunk_size, shown)
+        by_output = _columns_by(pushforward, leaves, chunk_size, shown)
         blocks = [_by_input(inputs, columns) for columns in by_output]
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
@@ -529,7 +529,7 @@ def rows_by(
     ]
 
 
-def columns_by(
+def _columns_by(
     pushforward: Pushforward, outputs: list[Value], size: ChunkSize = None, shown: Bar = NO_BAR
 ) -> list[list[Any]]:
     """`rows_by` in forward mode: by the tangents of the outputs along each input's elements."""
@@ -713,7 +713,6 @@ def _in_chunks(
 
 __all__ = [
     "check_outputs",
-    "columns_by",
     "elementwise_grad",
     "hessian",
     "jacfwd",

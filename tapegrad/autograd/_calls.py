@@ -20,7 +20,15 @@ from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Values, Wanted
-from tapegrad._core.values import Traced, in_trace, innermost, is_array, is_mapped
+from tapegrad._core.values import (
+    Traced,
+    any_true,
+    in_trace,
+    innermost,
+    is_array,
+    is_mapped,
+    raw_value,
+)
 from tapegrad._errors import LeakedValueError, MissingRuleError, RuleError
 from tapegrad._transforms.custom import check_closure
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, unflatten
@@ -121,6 +129,7 @@ class PrimitiveCall(General):
         self._needed = {}
         self.out_structure: Any = LEAF
         self.tape: Any = None  # of the innermost transform, if it is no vmap
+        self._transposing = False  # whether the vjp is called for a tangent
         self._vjp = primitive_vjps.get(primitive)
         self._jvp: Function | None = self._push if primitive in primitive_jvps else None
         if self._vjp is None and self._jvp is None:
@@ -182,7 +191,34 @@ class PrimitiveCall(General):
             for bar, o in zip(gs, outs, strict=True)
         ]
         argnums = tuple(i for i, part in enumerate(self._split(wanted)) if any(part))
-        return self._plainly(self._bars, argnums, apart(gs), outs, list(args))
+        bars = self._plainly(self._bars, argnums, apart(gs), outs, list(args))
+        if self._transposing:
+            ones = [np.ones(bar.shape, bar.dtype) if is_array(bar) else bar for bar in gs]
+            self._require_linear(
+                gs, bars, lambda: self._plainly(self._bars, argnums, ones, outs, list(args))
+            )
+        return bars
+
+    def _require_linear(self, gs: list[Any], bars: list[Any], of_ones: Function) -> None:
+        """Raise MissingRuleError for a vjp that takes the value out of its traced cotangents.
+
+        A part that depends on none of them is zero for all.
+        """
+        tapes = {id(g.tape) for g in gs if isinstance(g, Traced)}
+        lost = [
+            i
+            for i, bar in enumerate(bars)
+            if bar is not None and not (isinstance(bar, Traced) and id(bar.tape) in tapes)
+        ]
+        if not lost:
+            return
+        plain = of_ones()
+        if any(any_true(np.not_equal(raw_value(plain[i]), 0)) for i in lost):
+            raise MissingRuleError(
+                f"{self.name}: JVP not defined, and its VJP cannot be transposed: it takes the "
+                "value out of its cotangent. Declare the JVP with defjvp, or use reverse mode: "
+                "jacobian for make_jvp, jacobian(jacobian(f)) for second derivatives."
+            )
 
     def _transposed(self, g: Any, out: Any, args: Any, params: Any, wanted: Any) -> Any:
         """The cotangents by transposing the declared jvp, which must not call the function."""
@@ -252,6 +288,7 @@ class PrimitiveCall(General):
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         if self._jvp is None:
+            self._transposing = True
             return self._transposed_vjp(dots, out, args, params)
         return self._jvp(dots, out, *args)
 

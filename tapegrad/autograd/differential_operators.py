@@ -18,15 +18,9 @@ from tapegrad._core.types import Tree
 from tapegrad._core.values import in_trace, is_array, is_plain_number
 from tapegrad._errors import InputError, OutputError, describe, message
 from tapegrad._transforms.checkpoint import checkpoint
-from tapegrad._transforms.forward import Pushforward
-from tapegrad._transforms.jacobians import check_outputs, columns_by, rows_by
+from tapegrad._transforms.jacobians import check_outputs, rows_by
 from tapegrad._transforms.outputs import require_known
-from tapegrad._transforms.reverse import (
-    IndependentOutputWarning,
-    LinearMap,
-    Pullback,
-    run_with_map,
-)
+from tapegrad._transforms.reverse import IndependentOutputWarning, Pullback, run_with_map
 from tapegrad._transforms.room import require_room, written
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
@@ -312,8 +306,8 @@ def deriv(fun: Function, x: Tree) -> Any:
     return make_jvp_of_one(fun, x)(vspace(x).ones())[1]
 
 
-def _jacobian_by(kind: type[LinearMap], by: Function, fun: Function, x: Tree) -> Any:
-    """The output's containers of blocks, each in the argument's containers."""
+def _jacobian_of(fun: Function, x: Tree) -> Any:
+    """`jacobian`: the output's containers of blocks, each in the argument's containers."""
     leaves, structure = flatten(as_floats(x))
     name = f"jacobian({get_name(fun)})"
 
@@ -329,11 +323,11 @@ def _jacobian_by(kind: type[LinearMap], by: Function, fun: Function, x: Tree) ->
         return unflatten(outer, [x if is_array(x) else np.asarray(x)[()] for x in found])
 
     of_leaves.__name__ = get_name(fun)
-    out, replayed = run_with_map(kind, of_leaves, tuple(leaves), False, copies=False)
+    out, pullback = run_with_map(Pullback, of_leaves, tuple(leaves), False, copies=False)
     found, outer = flatten(out)
     check_outputs(name, out, found)
-    require_room(name, found, leaves, "", forward=kind is Pushforward)
-    return unflatten(outer, [unflatten(structure, block) for block in by(replayed, found)])
+    require_room(name, found, leaves, "", forward=False)
+    return unflatten(outer, [unflatten(structure, row) for row in rows_by(pullback, found)])
 
 
 @unary_to_nary
@@ -370,12 +364,12 @@ def jacobian(fun: Function, x: Tree) -> Any:
            [0., 6.]])
     """
     with written(f"jacobian({get_name(fun)})", "Take make_jvp or make_vjp for its products"):
-        return _jacobian_by(Pullback, rows_by, fun, x)
+        return _jacobian_of(fun, x)
 
 
 @unary_to_nary
 def hessian(fun: Function, x: Tree) -> Any:
-    """The second derivatives of a function, forward over reverse.
+    """The second derivatives of a function, reverse over reverse: by declared vjps alone.
 
     Parameters
     ----------
@@ -401,9 +395,7 @@ def hessian(fun: Function, x: Tree) -> Any:
            [ 0., 12.]])
     """
     with written(f"hessian({get_name(fun)})", "Take hessian_vector_product, or make_hvp"):
-        return _jacobian_by(
-            Pushforward, columns_by, lambda x: _jacobian_by(Pullback, rows_by, fun, x), x
-        )
+        return _jacobian_of(lambda x: _jacobian_of(fun, x), x)
 
 
 @unary_to_nary

@@ -10,6 +10,7 @@ import pytest
 import tapegrad
 import tapegrad.autograd.numpy as anp
 import tapegrad.numpy.linalg
+from tapegrad import MissingRuleError
 from tapegrad.autograd import core, deriv, grad, hessian, jacobian, make_jvp, make_vjp
 from tapegrad.autograd.builtins import container_untake
 from tapegrad.autograd.core import backward_pass, primitive_jvps, primitive_vjps
@@ -753,3 +754,27 @@ def test_what_a_rule_finds_in_an_object_is_constant_or_an_error():
             second(3.0)
     with pytest.raises(tapegrad.LeakedValueError):
         tapegrad.vmap(grad(f))(np.ones(2))
+
+
+def test_a_vjp_that_takes_the_value_of_its_cotangent_is_for_reverse_mode():
+    """As packages cut off higher derivatives; forward mode would be silently zero."""
+
+    @primitive
+    def slope(x):
+        return np.cos(x)
+
+    @primitive
+    def sine(x):
+        return np.sin(x)
+
+    defvjp(sine, lambda ans, x: lambda g: g * slope(x))
+    defvjp(slope, lambda ans, x: lambda g: -getval(g) * np.sin(getval(x)))
+    x = np.array([0.3, 0.5])
+    found = hessian(lambda x: np.sum(sine(x)))(x)
+    np.testing.assert_allclose(found, np.diag(-np.sin(x)), rtol=1e-15)
+    with pytest.raises(MissingRuleError, match=r"slope: JVP not defined.*value out of its cotang"):
+        make_jvp(grad(lambda x: np.sum(sine(x))))(x)(np.ones(2))
+
+    flat = primitive(np.floor)
+    defvjp(flat, lambda ans, x: lambda g: np.zeros_like(x))
+    assert np.all(make_jvp(flat)(x)(np.ones(2))[1] == 0)

@@ -21,6 +21,7 @@ from tapegrad._core.forms import General
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Values, Wanted
 from tapegrad._core.values import (
+    PYTHON_NUMBERS,
     Traced,
     any_true,
     in_trace,
@@ -44,12 +45,23 @@ _DEPTH: ContextVar[int] = ContextVar("tapegrad_transposing", default=0)
 _DEEPEST = 12
 
 
+# The types of an argument that is certainly no container, and holds nothing in a trace.
+PLAIN = frozenset({*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None)})
+
+
 class _Argument:
     """An argument of one call: its leaves, and the positions of those in a trace."""
 
+    __slots__ = ("leaves", "places", "structure")
+
     def __init__(self, value: Tree) -> None:
+        kind = type(value)
+        if kind in PLAIN or issubclass(kind, Traced):  # the frequent cases
+            self.leaves, self.structure = [value], LEAF
+            self.places = () if kind in PLAIN else (0,)
+            return
         self.leaves, self.structure = flatten(value)
-        self.places = [i for i, leaf in enumerate(self.leaves) if in_trace(leaf)]
+        self.places = tuple([i for i, leaf in enumerate(self.leaves) if in_trace(leaf)])
 
     def arrays(self) -> list[Any]:
         """The leaves in a trace, which the argument does not keep."""
@@ -120,7 +132,11 @@ class PrimitiveCall(General):
         self, primitive: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self.called, self.kwargs = primitive, kwargs
-        self.arguments = [_Argument(arg) for arg in args]
+        self.arguments = arguments = [_Argument(arg) for arg in args]
+        # Where the arrays stand, if no argument is a container; None otherwise.
+        self.positions: list[int] | None = None
+        if all(argument.structure is LEAF for argument in arguments):
+            self.positions = [i for i, argument in enumerate(arguments) if argument.places]
         self.name = getattr(primitive, "__name__", "primitive")
         self.function = self.implementation = self._run
         self.sequence = self.view = False
@@ -142,7 +158,8 @@ class PrimitiveCall(General):
     def call_traced(self) -> Any:
         """The result of the call, on the tape of the innermost transform."""
         arrays = [array for argument in self.arguments for array in argument.arrays()]
-        self.tape = getattr(innermost(arrays), "tape", None)
+        inner = arrays[0] if len(arrays) == 1 else innermost(arrays)
+        self.tape = inner.tape if issubclass(type(inner), Traced) else None
         out = self.apply_bound(arrays, {})
         if self.out_structure is LEAF and not isinstance(out, (tuple, list)):
             return out
@@ -151,6 +168,8 @@ class PrimitiveCall(General):
     def _run(self, *arrays: Value) -> Any:
         """The function on the values inside the trace; several results are a tuple of leaves."""
         out = self.called(*self._args(arrays), **self.kwargs)
+        if type(out) is np.ndarray or type(out) is np.float64:
+            return out  # the frequent cases
         leaves, self.out_structure = flatten(out)
         if self.tape is not None:
             check_closure(self.name, leaves, self.tape)
@@ -160,6 +179,11 @@ class PrimitiveCall(General):
         return parts[0] if alone else tuple(parts)
 
     def _args(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        if self.positions is not None:
+            args = [argument.leaves[0] for argument in self.arguments]
+            for position, array in zip(self.positions, arrays, strict=True):
+                args[position] = array
+            return tuple(args)
         trees = zip(self.arguments, self._split(arrays), strict=True)
         return tuple(argument.tree(given) for argument, given in trees)
 
@@ -184,13 +208,17 @@ class PrimitiveCall(General):
             if isinstance(out, Outputs):
                 g = [zeros_of(o) if b is None else b for b, o in zip(g, out, strict=True)]
             return self._transposed(g, out, args, params, wanted)
-        outs = list(out) if isinstance(out, Outputs) else [out]
-        gs = list(g) if isinstance(out, Outputs) else [g]
-        gs = [
-            zeros_of(o) if bar is None and is_array(o) else bar
-            for bar, o in zip(gs, outs, strict=True)
-        ]
-        argnums = tuple(i for i, part in enumerate(self._split(wanted)) if any(part))
+        if isinstance(out, Outputs):
+            outs = list(out)
+            pairs = zip(g, outs, strict=True)
+            gs = [zeros_of(o) if bar is None and is_array(o) else bar for bar, o in pairs]
+        else:
+            gs, outs = [g], [out]
+        if self.positions is not None:
+            places = zip(self.positions, wanted, strict=True)
+            argnums = tuple([position for position, want in places if want])
+        else:
+            argnums = tuple(i for i, part in enumerate(self._split(wanted)) if any(part))
         bars = self._plainly(self._bars, argnums, apart(gs), outs, list(args))
         if self._transposing:
             ones = [np.ones(bar.shape, bar.dtype) if is_array(bar) else bar for bar in gs]
@@ -233,7 +261,8 @@ class PrimitiveCall(General):
 
     def _plainly(self, function: Any, argnums: Any, gs: Any, outs: Any, args: Any) -> Any:
         """Call a function of the program's rules: one example of a vmap after another."""
-        inner = innermost([*gs, *outs, *args])
+        parts = [*gs, *outs, *args]
+        inner = None if PLAIN.issuperset(map(type, parts)) else innermost(parts)
         if is_mapped(inner):
             found = call_one_by_one(
                 inner.vmap_level,
@@ -276,6 +305,9 @@ class PrimitiveCall(General):
                 f"{self.name}: its VJP returned {len(trees)} cotangents, expected {len(argnums)}."
             )
         by_argument = dict(zip(argnums, trees, strict=True))
+        if self.positions is not None:
+            found = map(by_argument.get, self.positions)
+            return [None if part is None else self._as_value(_dense(part)) for part in found]
         call = f"VJP of {self.name}"
         return [
             None if part is None else self._as_value(part)
@@ -284,6 +316,8 @@ class PrimitiveCall(General):
         ]
 
     def _out(self, leaves: list[Any]) -> Any:
+        if self.out_structure is LEAF:
+            return leaves[0]
         return unflatten(self.out_structure, leaves)
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
@@ -312,4 +346,4 @@ class PrimitiveCall(General):
         return [None if leaf is None else self._as_value(_dense(leaf)) for leaf in leaves]
 
 
-__all__ = ["PrimitiveCall", "primitive_jvps", "primitive_vjps"]
+__all__ = ["PLAIN", "PrimitiveCall", "primitive_jvps", "primitive_vjps"]

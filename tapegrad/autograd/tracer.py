@@ -11,10 +11,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad._core.rule import rule_of
-from tapegrad._core.values import PYTHON_NUMBERS, Traced, in_trace, is_mapped
+from tapegrad._core.values import Traced, in_trace, is_mapped
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten
 from tapegrad.autograd._boxes import (
@@ -29,7 +27,7 @@ from tapegrad.autograd._boxes import (
     trace,
     trace_stack,
 )
-from tapegrad.autograd._calls import PrimitiveCall, primitive_jvps, primitive_vjps
+from tapegrad.autograd._calls import PLAIN, PrimitiveCall, primitive_jvps, primitive_vjps
 from tapegrad.autograd._likeness import Place
 from tapegrad.autograd._nodes import subval, subvals, toposort
 
@@ -79,18 +77,25 @@ def primitive(f_raw: Function) -> Function:
 
     @functools.wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+        alone, traced = True, False  # whether no argument is a container, whether one is traced
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if type(value) not in _PLAIN:
-                break
-        else:
+            kind = type(value)
+            if kind not in PLAIN:
+                traced = True
+                if not issubclass(kind, Traced):
+                    alone = False
+                    break
+        if not traced:
             return f_raw(*args, **kwargs)  # the frequent case
+        if alone and not kwargs and f_wrapped in primitive_vjps:
+            return PrimitiveCall(f_wrapped, args, kwargs).call_traced()  # the other one
         leaves = flatten(args)[0]
         if kwargs and any(map(_is_traced, flatten(kwargs)[0])):
             args, kwargs = _by_position(f_raw, args, kwargs)
             leaves = flatten(args)[0]
         if not any(map(_is_traced, leaves)):
             return f_raw(*args, **kwargs)
-        if any(map(isbox, leaves)):
+        if any(issubclass(type(leaf), Box) for leaf in leaves):
             found = call_boxed(f_wrapped, args, kwargs)
             if found is not NotImplemented:
                 return found
@@ -135,9 +140,6 @@ def find_top_boxed_args(args: Any) -> tuple[list[tuple[int, Any]], float, Any, b
     found = [pair for pair, level in zip(boxed, levels, strict=True) if level == top]
     kind = type(found[0][1]._node) if found else Place
     return found, top, None if kind is Place else kind, False
-
-
-_PLAIN = frozenset({*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None)})
 
 
 def _is_traced(leaf: Any) -> bool:

@@ -252,6 +252,8 @@ def metadata(A: Any) -> tuple[Any, int, Any, bool]:
     >>> metadata(np.ones((2, 3)))
     ((2, 3), 2, dtype('float64'), False)
     """
+    if issubclass(type(A), (np.ndarray, np.generic)):  # the frequent case
+        return A.shape, A.ndim, A.dtype, A.dtype.kind == "c"
     return np.shape(A), np.ndim(A), np.result_type(A), bool(np.iscomplexobj(A))
 
 

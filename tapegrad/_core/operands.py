@@ -50,6 +50,7 @@ _OPERATORS = [
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
     for side in ("", "r")
 ]
+_PRIORITY = 0.0  # NumPy's arrays leave an operator to a class of a higher one
 _EXPORTS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__")
 
 
@@ -93,7 +94,7 @@ def _as_argument(value: Any) -> Any:
         if kind in _TAKEN:
             _UNCHANGED.add(kind)
         return value  # a function, a dtype, a word, a polynomial
-    if taken is not _not_ours:
+    if taken is not _not_ours and taken is not _goes_first:
         return taken(value)
     if issubclass(kind, np.ndarray) or not hasattr(kind, "__array__"):
         raise refusal(value)
@@ -209,6 +210,11 @@ def _not_ours(_value: Value) -> Any:
     return NotImplemented
 
 
+def _goes_first(_value: Value) -> Any:
+    """Of a class with a higher priority; functions read its elements, as NumPy's do."""
+    return NotImplemented
+
+
 # The way to take the values of a class, learned at the first value. Only classes that a module
 # holds by name are remembered: one that a program makes as it runs would be kept alive.
 _TAKEN: dict[type, Callable[[Value], Any]] = {}
@@ -264,7 +270,11 @@ def _decide(kind: type) -> Callable[[Value], Any]:
         # An array whose own operators may differ from NumPy's, or one without operators (a
         # dataset in a file), which NumPy reads.
         operators = any(hasattr(kind, name) for name in _OPERATORS)
-        return _refused if operators or not hasattr(kind, "__array__") else _lifted
+        if not hasattr(kind, "__array__"):
+            return _refused
+        if operators and getattr(kind, "__array_priority__", 0) > _PRIORITY:
+            return _goes_first
+        return _refused if operators else _lifted
     return _not_ours
 
 

@@ -357,3 +357,28 @@ def test_a_class_that_a_program_makes_as_it_runs_is_not_kept_alive():
     gone = of_one_program()
     gc.collect()
     assert gone() is None
+
+
+def test_an_operator_is_left_to_a_class_of_a_higher_priority_as_by_numpys_arrays():
+    """A class of matrices with operators of its own, whose elements functions of NumPy read."""
+
+    class Matrix:
+        __array_priority__ = 1
+
+        def __init__(self, elements):
+            self.elements = elements
+
+        def __array__(self, dtype=None, copy=None):
+            return self.elements
+
+        def __rmatmul__(self, other):
+            return 2 * (other @ self.elements)
+
+    matrix, x = Matrix(np.arange(4.0).reshape(2, 2)), np.array([1.0, 2.0])
+    np.testing.assert_array_equal(x @ matrix, 2 * (x @ matrix.elements))
+    found = jacobian(lambda x: x @ matrix)(x)
+    np.testing.assert_array_equal(found, 2 * matrix.elements.T)
+    found = jacobian(lambda x: np.dot(x, matrix))(x)
+    np.testing.assert_array_equal(found, matrix.elements.T)
+    with pytest.raises(TapegradError, match=r"Pass np\.asarray of it"):
+        grad(lambda x: np.sum(np.matmul(x, matrix)))(x)

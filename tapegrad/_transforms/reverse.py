@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import isinf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -378,6 +379,7 @@ class LinearMap:
 
     __slots__ = (
         "f",
+        "infinite",
         "inputs",
         "name",
         "nan",
@@ -407,6 +409,12 @@ class LinearMap:
         self.out_slots = [recording.slot_of(leaf) for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
         self.nan = _nan_places(leaves)
+        # The only output, where it is an infinite number: no limit is tried there.
+        self.infinite = None
+        if len(leaves) == 1 and isinstance(leaves[0], Traced):
+            value = leaves[0]._value
+            if type(value) is np.float64 and isinf(value):
+                self.infinite = value
 
 
 def run_with_map(
@@ -509,7 +517,7 @@ class Pullback(LinearMap):
             if self.nan is not None:
                 pairs = zip(self.nan, self.out_slots, strict=True)
                 given = with_nan(given, [where for where, slot in pairs if slot is not None])
-            found = self.recording.pull(slots, given)
+            found = self.recording.pull(slots, given, self.infinite)
             assert found is not None  # nothing was consumed
             return tuple(self.inputs.result(found, given))
         except BaseException as error:

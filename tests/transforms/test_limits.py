@@ -16,7 +16,8 @@ pytest.importorskip("mpmath")
 
 import mpmath as mp
 
-from tapegrad import grad, hessian, jacfwd, jacrev, jvp
+from tapegrad import grad, hessian, jacfwd, jacrev, jvp, vjp
+from tapegrad._transforms.recording import Recording
 
 
 class OutsideError(Exception):
@@ -243,3 +244,19 @@ def test_all_derivatives_of_nan_are_nan(f):
         assert np.isnan(of(f)(2.0))
         for again in (jacfwd, jacrev, pushed):
             assert np.isnan(again(of(f))(2.0))
+
+
+def test_no_limit_is_sought_where_the_value_is_infinite(monkeypatch):
+    """As at the edge of what exp holds: an optimizer goes there, and the search takes seconds."""
+
+    def f(x):
+        return -np.sum(np.log(np.exp(-1e3 * x**2)))
+
+    x = np.array([1.0, 0.5])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = grad(f)(x)
+        assert np.any(np.isnan(expected))
+        monkeypatch.setattr(Recording, "_resolved", None)
+        value, pullback = vjp(f, x)
+        assert value == np.inf
+        np.testing.assert_array_equal(pullback(1.0)[0], expected)

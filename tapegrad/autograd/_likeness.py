@@ -41,6 +41,8 @@ class ShowsTraced(type):
             value = _bound(value)  # a ufunc is a function in HIPS, and so a method
         super().__setattr__(name, value)
         if vars(cls).get("_of_arrays") and name not in ("__array_ufunc__", "__array_function__"):
+            if isinstance(value, classmethod):  # of the class that it was given to
+                value = staticmethod(value.__get__(None, cls))
             for kind in _kinds_of_traced():
                 if getattr_static(kind, name, _NOTHING) is not value:
                     _covered.setdefault((kind, name), vars(kind).get(name, _NOTHING))

@@ -428,6 +428,29 @@ def test_what_a_program_adds_to_boxes_is_what_traced_arrays_have():
     assert grad(lambda x: np.sum(x.conj()))(X).tolist() == [1, 1, 1]
 
 
+def test_methods_of_classes_and_properties_that_are_added_to_boxes_replaced_and_deleted():
+    def f(x):
+        return x.total * x.two() * (x.home() is ArrayBox)
+
+    added = {
+        "home": classmethod(lambda cls: cls),
+        "two": staticmethod(lambda: 2),
+        "total": property(lambda self: np.sum(self)),
+    }
+    try:
+        for name, value in added.items():
+            setattr(ArrayBox, name, value)
+        assert grad(f)(X).tolist() == [2, 2, 2]
+        ArrayBox.total = property(lambda self: 3 * np.sum(self))
+        assert grad(f)(X).tolist() == [6, 6, 6]
+    finally:
+        for name in added:
+            delattr(ArrayBox, name)
+    assert (
+        grad(lambda x: np.sum(x) * any(hasattr(x, name) for name in added))(X).tolist() == [0] * 3
+    )
+
+
 def test_boxes_outside_of_a_transform():
     """Programs make them by hand, and pull back through the node of the result: pymoo does."""
     x = new_box(X, 0, VJPNode.new_root())

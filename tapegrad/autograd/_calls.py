@@ -58,7 +58,7 @@ class _Argument:
         kind = type(value)
         if kind in PLAIN or issubclass(kind, Traced):  # the frequent cases
             self.leaves, self.structure = [value], LEAF
-            self.places = () if kind in PLAIN else (0,)
+            self.places: tuple[int, ...] = () if kind in PLAIN else (0,)
             return
         self.leaves, self.structure = flatten(value)
         self.places = tuple([i for i, leaf in enumerate(self.leaves) if in_trace(leaf)])
@@ -262,7 +262,7 @@ class PrimitiveCall(General):
     def _plainly(self, function: Any, argnums: Any, gs: Any, outs: Any, args: Any) -> Any:
         """Call a function of the program's rules: one example of a vmap after another."""
         parts = [*gs, *outs, *args]
-        inner = None if PLAIN.issuperset(map(type, parts)) else innermost(parts)
+        inner: Any = None if PLAIN.issuperset(map(type, parts)) else innermost(parts)
         if is_mapped(inner):
             found = call_one_by_one(
                 inner.vmap_level,

@@ -459,7 +459,7 @@ def layers_stub(family: str) -> str:
     imports = [f"from {base.__module__} import {base.__name__}" for base in bases]
     lines = [line for kind in own for line in class_lines(kind)]
     imports.append("from tapegrad.torch.nn.parameter import Parameter")
-    first = ["from collections.abc import Iterable", OTHERS, *sorted(imports)]
+    first = [OTHERS, *sorted(imports)]
     title = f"The layers of `tapegrad.torch.nn.{family}`"
     return header(title, "\n".join(first) + "\n") + "\n".join(lines) + "\n"
 

@@ -5,13 +5,12 @@ Written by docs/torch_stubs.py from what is there at run time: change that, not 
 
 from builtins import bool as _bool, bytes as _bytes, complex as _complex, float as _float
 from builtins import int as _int, str as _str, type as _type
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Literal, NamedTuple, NoReturn, Self, TypeAlias, overload
 import os
 
 import numpy as np
 
-from collections.abc import Iterable
 from tapegrad.torch import return_types
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import device as _device, dtype as _dtype

@@ -1,7 +1,8 @@
 """Cost of compiled derivatives, beside `jax.jit`.
 
 Run ``python docs/benchmarks/compile.py [--only ROW ...] [--quick] [--threads N] [--memory]
-[--markdown]``, with OMP_NUM_THREADS as many threads for BLAS. All times are over the plain NumPy
+[--markdown]``, with OMP_NUM_THREADS as many threads for BLAS. The process is held to as many cores
+(on Linux): by its flags alone, XLA uses two. All times are over the plain NumPy
 forward: medians of ratios of times taken in turn. Values and gradients are compared with eager
 ones first. float64. What was built before is in TAPEGRAD_CACHE: the seconds that building takes
 are those of an empty one.
@@ -43,14 +44,16 @@ except ImportError:
     jax = None
 
 Call = Callable[[], Any]
-Row = tuple[str, Callable[[Any, Any], Any], Any, int]
+Row = tuple[str, Callable[[Any, Any], Any], Any, int | str]
 
 
 def leaves(value: Any) -> list[Any]:
     return [np.asarray(x) for x in tapegrad._tree.flatten(value)[0]]
 
 
-def derivative(library: Any, f: Callable[[Any], Any], order: int) -> Callable[[Any], Any]:
+def derivative(library: Any, f: Callable[[Any], Any], order: int | str) -> Callable[[Any], Any]:
+    if isinstance(order, str):
+        return getattr(library, order)(f)
     if order == 1:
         return library.value_and_grad(f)
 
@@ -66,7 +69,7 @@ def derivative(library: Any, f: Callable[[Any], Any], order: int) -> Callable[[A
 
 
 def calls_of(
-    name: str, f: Any, x: Any, order: int, threads: int
+    name: str, f: Any, x: Any, order: int | str, threads: int
 ) -> tuple[dict[str, Call], dict[str, float], float]:
     """The calls by column, the seconds that each took to compile, and the largest difference.
 
@@ -243,6 +246,8 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="a table for a page")
     parser.add_argument("--peak-of", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # before XLA has made its threads
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     rows = [row for row in PROGRAMS if is_wanted(row[0], options.only)]
     if options.peak_of:
         print(peak_here(rows[0], options.peak_of, options.threads))

@@ -235,12 +235,44 @@ def phases(xp: Any, x: Any) -> Any:
     return xp.sum((pattern - MEASURED) ** 2) * 1e-6
 
 
+def integrals(xp: Any, p: Any) -> Any:
+    """Two-electron integrals, turned into the orbitals."""
+    atomic, c = p
+    return xp.sum(xp.einsum("pqrs,pi,qj,rk,sl->ijkl", atomic, c, c, c, c) ** 2)
+
+
+def bilinear(xp: Any, p: Any) -> Any:
+    """A bilinear layer."""
+    return xp.sum(xp.tanh(xp.einsum("bi,bj,ijk->bk", *p)))
+
+
+def memory(xp: Any, p: Any) -> Any:
+    """Attention without a softmax: queries, keys and values in one sum."""
+    return xp.sum(xp.einsum("bhid,bhjd,bhje->bhie", *p) ** 2) / 1000
+
+
+LAYERS = {n: draw(n, n) / n**0.5 for n in (100, 400)}
+
+
+def layer(xp: Any, x: Any) -> Any:
+    return xp.sum(xp.tanh(LAYERS[len(x)] @ x))
+
+
+def band(xp: Any, x: Any) -> Any:
+    return xp.sin(x[2:]) * x[1:-1] - x[:-2] ** 2
+
+
+def rows(xp: Any, x: Any) -> Any:
+    """The logarithms of sums of exponentials of rows, and their norms."""
+    return xp.sum(xp.log(xp.sum(xp.exp(x), -1)) - xp.sqrt(xp.sum(x * x, -1)))
+
+
 def _weights(*sizes: int) -> list[np.ndarray]:
     return [draw(a, b, scale=a**-0.5) for a, b in pairwise(sizes)]
 
 
-# name, program, argument, order (1: value and gradient, 2: Hessian-vector product)
-PROGRAMS: list[tuple[str, Callable[[Any, Any], Any], Any, int]] = [
+# name, program, argument, order (1: value and gradient, 2: Hessian-vector product), or transform
+PROGRAMS: list[tuple[str, Callable[[Any, Any], Any], Any, int | str]] = [
     ("chain 200, n=1", chain(200), draw(1), 1),
     ("chain 200, n=16", chain(200), draw(16), 1),
     ("chain 200, n=1000", chain(200), draw(1000), 1),
@@ -269,6 +301,15 @@ PROGRAMS: list[tuple[str, Callable[[Any, Any], Any], Any, int]] = [
     ("ladder filter", ladder, np.abs(draw(6)) + 0.5, 1),
     ("qubits", qubits, draw(10), 1),
     ("phases, FFT", phases, draw(64, 64), 1),
+    ("integrals, 10 orbitals", integrals, [draw(10, 10, 10, 10) / 10, draw(10, 10) / 3], 1),
+    ("bilinear layer", bilinear, [draw(128, 20), draw(128, 20), draw(20, 20, 20) / 20], 1),
+    ("linear attention", memory, [draw(4, 4, 32, 16) for _ in range(3)], 1),
+    ("rows of 3", rows, draw(1000, 3), 1),
+    ("rows of 128", rows, draw(1000, 128), 1),
+    ("hessian, layer n=100", layer, draw(100), "hessian"),
+    ("hessian, layer n=400", layer, draw(400), "hessian"),
+    ("hessian, rosenbrock n=400", rosenbrock, draw(400), "hessian"),
+    ("jacobian, band n=400", band, draw(400), "jacobian"),
     ("hvp chain 200, n=16", chain(200), draw(16), 2),
     ("hvp rosenbrock n=1000", rosenbrock, draw(1000), 2),
     ("hvp mlp small", mlp, [draw(32, 10), draw(32, 10), *_weights(10, 64, 64, 10)], 2),

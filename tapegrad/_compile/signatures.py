@@ -81,12 +81,17 @@ def key_of(args: Any, kwargs: dict[str, Any], given: list[Any]) -> Any:
     return None if named is None else (key, tuple(kwargs), named)
 
 
-def short_key(values: Iterable[Any], given: list[Any]) -> Any:
+DEEP = 50  # containers within containers, from which on a signature says more of them
+
+
+def short_key(values: Iterable[Any], given: list[Any], depth: int = 0) -> Any:
     """Key of a program in arguments of everyday kinds, in half a signature's time; else None.
 
     They are arrays, numbers and what counts by value, in lists, tuples and dicts. Two calls of one
     key have one signature. The arrays and numbers are appended to `given`, as inputs.
     """
+    if depth > DEEP:
+        return None
     key: list[Any] = []
     for x in values:
         kind = type(x)
@@ -100,12 +105,12 @@ def short_key(values: Iterable[Any], given: list[Any]) -> Any:
             key.append(kind)
             given.append(x)
         elif kind is list or kind is tuple:
-            inner = short_key(x, given)
+            inner = short_key(x, given, depth + 1)
             if inner is None:
                 return None
             key.append((kind, inner))
         elif kind is dict:
-            inner = short_key(x.values(), given)
+            inner = short_key(x.values(), given, depth + 1)
             if inner is None:
                 return None
             key.append((kind, tuple(x), inner))

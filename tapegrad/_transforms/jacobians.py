@@ -598,7 +598,8 @@ def _units(like: Value) -> list[Any]:
 def _stacked(parts: list[Any], axis: int) -> list[Any]:
     """Lists of results, one for each basis vector, stacked along an axis; of one as it is."""
     if len(parts) == 1:
-        return list(parts[0])  # the shape comes last
+        # The shape comes last; a number becomes an array, as which a Jacobian is returned.
+        return [np.asarray(x) if issubclass(type(x), np.generic) else x for x in parts[0]]
     return [_stack(part, axis) for part in zip(*parts, strict=True)]
 
 

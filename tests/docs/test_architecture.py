@@ -78,6 +78,7 @@ def test_one_gradient_is_followed_in_the_engine_and_one_file_of_rules():
     program = compile(
         "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL)), "", "exec"
     )
+    exec(program, {})  # rules that come late are here
     files = set()
 
     def note(frame, event, _):

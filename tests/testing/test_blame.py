@@ -290,7 +290,7 @@ def test_gradcheck_names_a_custom_function():
 
 @pytest.mark.parametrize(
     ("rule", "check"),
-    [(np.tanh, torch.autograd.gradcheck), (np.cos, torch.autograd.gradgradcheck)],
+    [(np.sin, torch.autograd.gradcheck), (np.cos, torch.autograd.gradgradcheck)],
 )
 def test_gradcheck_names_an_operation_and_the_rule_in_it(rule, check):
     with broken(rule, lambda v: -v), pytest.raises(RuntimeError) as info:

@@ -598,8 +598,8 @@ def _units(like: Value) -> list[Any]:
 def _stacked(parts: list[Any], axis: int) -> list[Any]:
     """Lists of results, one for each basis vector, stacked along an axis; of one as it is."""
     if len(parts) == 1:
-        # The shape comes last; a number becomes an array, as which a Jacobian is returned.
-        return [np.asarray(x) if issubclass(type(x), np.generic) else x for x in parts[0]]
+        # The shape comes last; of a number an array is made, as which a Jacobian is returned.
+        return [x if x.shape else np.reshape(x, (1,)) for x in parts[0]]
     return [_stack(part, axis) for part in zip(*parts, strict=True)]
 
 

@@ -189,6 +189,20 @@ CALLS = {
             "sinh sqrt tan tanh trunc"
         ).split()
     },
+    "__array_ufunc__": [
+        *(
+            lambda a, name=name: getattr(np, name)(abs(a))
+            for name in (
+                "absolute arcsin arcsinh arctan arctanh conjugate deg2rad expm1 log1p negative "
+                "rad2deg rint sin sinh sqrt square tan tanh"
+            ).split()
+        ),
+        *(
+            lambda a, ufunc=ufunc: ufunc(a, other(a, OTHER + 2))
+            for ufunc in (np.add, np.divide, np.multiply, np.subtract)
+        ),
+        lambda a: np.power(a, 2),
+    ],
 }
 ARRAYS = {
     "reshape": [lambda a: a.reshape(9), lambda a: a.reshape(-1).max()],
@@ -320,6 +334,14 @@ def test_what_one_format_alone_has_says_what_to_take(name):
 
     with pytest.raises(tapegrad.ConversionError, match=rf"\.{name}: .*coords"):
         tapegrad.grad(f)(DATA)
+
+
+@pytest.mark.parametrize(
+    "call", [np.exp, lambda a: np.add.outer(a, a), lambda a: np.add(a, a, out=np.ones(SHAPE))]
+)
+def test_other_ufuncs_are_refused(call):
+    with pytest.raises(TypeError, match=r"of a sparse array: expected an operator"):
+        tapegrad.grad(lambda data: call(made(data)).sum())(DATA)
 
 
 def test_every_name_of_scipys_classes_is_in_a_table():

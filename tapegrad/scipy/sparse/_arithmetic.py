@@ -6,6 +6,7 @@ Knows the elements and positions of `Stored`.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,26 @@ from tapegrad.scipy.sparse._products import product, times
 
 class Arithmetic(Parts, Elements):
     """The operators, and the methods that multiply."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """The operator or the method that a ufunc means, which operators of arrays call, too."""
+        function = None
+        if method == "__call__" and not kwargs:
+            if len(inputs) == 2:
+                function = _OPERATORS.get(ufunc)
+            else:
+                function = getattr(type(self), _NAMES.get(ufunc, ufunc.__name__), None)
+        if function is None:
+            raise TypeError(
+                f"np.{ufunc.__name__} of a sparse array: expected an operator, or a function of "
+                "which it has a method, without out= and other options. Use A.toarray()."
+            )
+        if type(function) is not str:
+            return function(*inputs)
+        left, right = inputs
+        if isinstance(left, Stored):
+            return getattr(operator, function)(left, right)
+        return getattr(right, f"__{_REFLECTED.get(function, 'r' + function)}__")(left)
 
     def __matmul__(self, other: Value) -> Any:
         y = self._operand(other)
@@ -169,6 +190,9 @@ class Arithmetic(Parts, Elements):
     def __pow__(self, n: Any) -> Any:
         return self.power(n)
 
+    def _square(self) -> Any:
+        return self * self  # of matrices the product
+
     def __add__(self, other: Value) -> Any:
         y = self._operand(other)
         if isinstance(y, Stored):
@@ -193,6 +217,25 @@ class Arithmetic(Parts, Elements):
     def __rsub__(self, other: Value) -> Any:
         y = self._operand(other)
         return _negative(self, y) + y
+
+
+# Operators by their ufuncs, and methods where these have another name.
+_OPERATORS = {
+    np.matmul: "matmul",
+    np.add: "add",
+    np.power: "pow",
+    np.multiply: "mul",
+    np.subtract: "sub",
+    np.divide: "truediv",
+    np.equal: "eq",
+    np.not_equal: "ne",
+    np.less: "lt",
+    np.less_equal: "le",
+    np.greater: "gt",
+    np.greater_equal: "ge",
+}
+_REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_NAMES = {np.absolute: "__abs__", np.negative: "__neg__", np.square: "_square"}
 
 
 def _negative(x: Any, other: Any) -> Any:

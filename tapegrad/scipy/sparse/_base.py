@@ -29,7 +29,6 @@ KINDS: dict[bool, type[Stored]] = {}
 class Stored:
     """Base of the classes of sparse arrays, and of those of their methods."""
 
-    __array_ufunc__ = None  # operators of arrays leave the call to those below
     of_matrix = False
 
     def __init__(self, data: Value, coords: Any, shape: Any, format: str = "coo") -> None:

@@ -744,6 +744,56 @@ def test_a_discrete_variable_takes_whole_points():
         grad(lambda p: stats.Binomial(n=4, p=p).cdf(1.5))(0.3)  # SciPy's is .81, binom's .65
 
 
+OF_PARAMETERS = ("mean", "variance", "median", "entropy", "skewness", "kurtosis")
+# Laws, parameters that may move among those that their domains have, have at an end, and have not;
+# and the constant ones.
+DOMAINS = {
+    "Normal": ({"mu": (0.5, np.inf, np.nan), "sigma": (2.0, 0.0, -1.0, np.inf, np.nan)}, {}),
+    "Uniform": ({"a": (0.5, 2.0, -np.inf, np.nan), "b": (2.0, 0.0, np.inf, np.nan)}, {}),
+    "Binomial": ({"p": (0.3, 0.0, 1.0, -0.5, 1.5, np.nan)}, {"n": (3.0, 0.0, -1.0, 2.5)}),
+}
+
+
+@pytest.mark.skipif(not hasattr(theirs, "Binomial"), reason="an older SciPy")
+@pytest.mark.parametrize("law", DOMAINS)
+def test_values_of_variables_are_scipys_in_and_outside_of_domains(law):
+    moving, fixed = DOMAINS[law]
+    names = list(moving)
+    grid = np.meshgrid(*moving.values(), *fixed.values(), indexing="ij")
+    arrays, constants = grid[: len(names)], dict(zip(fixed, grid[len(names) :], strict=True))
+    points = [(m, (x,)) for m in ("icdf", "iccdf") for x in (0.0, 0.3, 1.0, -1.0, np.nan)]
+    densities = ("pmf", "logpmf") if law == "Binomial" else ("pdf", "logpdf")
+    of_points = (*densities, "cdf", "logcdf", "ccdf", "logccdf")
+    points += [(m, (x,)) for m in of_points for x in (0.0, 1.0, -1.0, np.inf, np.nan)]
+    moments = [("moment", (n, kind)) for n in range(5) for kind in ("raw", "central")]
+    for method, args in [*points, *moments, *((m, ()) for m in OF_PARAMETERS)]:
+
+        def own(*arrays, method=method, args=args):
+            made = getattr(stats, law)(**constants, **dict(zip(names, arrays, strict=True)))
+            return getattr(made, method)(*args)
+
+        plain = getattr(theirs, law)(**constants, **dict(zip(names, arrays, strict=True)))
+        expected = getattr(plain, method)(*args)
+        value, slope = jvp(own, tuple(arrays), (np.ones(arrays[0].shape),) * len(names))
+        np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-15)
+        assert np.all(np.isnan(slope[np.isnan(expected)])), method
+
+
+@pytest.mark.skipif(not hasattr(theirs, "Normal"), reason="an older SciPy")
+def test_variables_keep_float32():
+    one = np.float32(1)
+    for method, args in (("logpdf", (one,)), ("icdf", (np.float32(0.4),)), ("mean", ())):
+        made = theirs.Normal(mu=one, sigma=one)
+        value, slope = jvp(
+            lambda m, method=method, args=args: getattr(stats.Normal(mu=m, sigma=one), method)(
+                *args
+            ),
+            (one,),
+            (one,),
+        )
+        assert value.dtype == slope.dtype == getattr(made, method)(*args).dtype == np.float32
+
+
 OF_VARIABLES = {
     "affine": lambda L, m: (2 * L.Normal(mu=m, sigma=1.3) + 1).logcdf(0.3),
     "by an array": lambda L, m: (m * L.Normal(mu=0.2, sigma=1.3)).pdf(m),
@@ -782,6 +832,11 @@ def test_what_is_computed_with_variables(name):
     np.testing.assert_allclose(slope, (f(theirs, 0.7001) - f(theirs, 0.6999)) / 2e-4, rtol=1e-6)
     second = (grad(own)(0.7001) - grad(own)(0.6999)) / 2e-4
     np.testing.assert_allclose(grad(grad(own))(0.7), second, rtol=1e-6)
+    examples = np.array([0.7, 0.65])
+    np.testing.assert_allclose(vmap(own)(examples), [f(theirs, m) for m in examples], rtol=1e-9)
+    each = [grad(own)(m) for m in examples]
+    np.testing.assert_allclose(vmap(grad(own))(examples), each, rtol=1e-9)
+    np.testing.assert_allclose(grad(lambda m: np.sum(vmap(own)(m)))(examples), each, rtol=1e-9)
 
 
 @pytest.mark.skipif(not hasattr(theirs, "Mixture"), reason="an older SciPy")

@@ -36,9 +36,9 @@ _TERMS = 14
 _NEAR = 0.05
 
 
-def unknown(x: Any) -> Any:
-    """NaN, and so are its derivatives of every order."""
-    return np.exp(np.nan * x)
+def unknown(*values: Any) -> Any:
+    """NaN, and so are its derivatives of every order by any of the values."""
+    return np.exp(sum(np.nan * x for x in values))
 
 
 def log_normal(z: Any) -> Any:

@@ -15,10 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from tapegrad._core.values import lift, raw_value
+from tapegrad._core.values import any_true, lift, raw_value
 from tapegrad._errors import NotDifferentiableError
+from tapegrad._transforms.closures import Hoisted
 from tapegrad._tree import flatten, unflatten
 from tapegrad.scipy._copies import BY_COPY, own_copy
+from tapegrad.scipy._examples import is_number, of_examples
+from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy.stats._methods import named
+from tapegrad.scipy.stats._shared import unknown
 from tapegrad.scipy.stats._univariate import DISTRIBUTIONS, Distribution, is_traced
 
 # The methods, by the names that the distributions have for them.
@@ -42,7 +47,7 @@ _OF_PARAMETERS = {
     "entropy": "entropy",
 }
 _MOMENTS = {"skewness": "s", "kurtosis": "k"}
-_ORDERS = [(order,) for order in range(5)]  # whose moments are those of the distribution
+_ORDERS = range(5)  # whose moments are those of the distribution
 _OF_LAWS = _OF_POINTS | _OF_PARAMETERS | _MOMENTS | {"moment": "moment"}
 
 
@@ -166,7 +171,13 @@ class Variable(metaclass=_Classes):
                 f"scipy.stats.{self._kind.__name__}.sample: draws are not differentiable. Use "
                 "icdf of constant draws from the uniform distribution."
             )
-        return getattr(self._copied, name)
+        if not callable(getattr(scipy.stats.Normal, name, None)):
+            return getattr(self._copied, name)
+
+        def method(*args: Any, **kwds: Any) -> Any:
+            return _called(self, name, *args, **kwds)
+
+        return method
 
     def __repr__(self) -> str:
         if self._theirs is not None:
@@ -181,6 +192,24 @@ def _array(value: Any) -> Any:
     """A list or tuple as an array, traced if a part of it is."""
     value = lift(value)
     return np.asarray(value) if isinstance(value, list | tuple) else value
+
+
+def _called(variable: Any, name: str, *args: Any, **kwds: Any) -> Any:
+    """A method by the copy of SciPy's code, which looks at numbers: of each example of a vmap."""
+    return of_examples(_call_copied, (variable, name, *args), kwds)
+
+
+def _call_copied(variable: Any, name: str, *args: Any, **kwds: Any) -> Any:
+    """The same of one example; what is NaN has a derivative of NaN."""
+    result = getattr(variable._copied, name)(*args, **kwds)
+    if not is_number(result):
+        return result
+    nowhere = np.isnan(result)
+    if not any_true(nowhere):
+        return result
+    moving = Hoisted((variable, args, kwds)).values
+    moving = [x if x.shape == np.shape(result) else np.sum(x) for x in moving]
+    return np.where(nowhere, unknown(*moving), result)
 
 
 def is_variable(x: Any) -> bool:
@@ -227,6 +256,7 @@ class OfLaw(Variable):
     _dist: Distribution
     _names: tuple[str, ...]
     _arguments: Callable[..., dict[str, Any]]
+    _methods: dict[Any, Any]  # as primitives, by name and the names of parameters
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
@@ -251,32 +281,69 @@ class OfLaw(Variable):
             return super()._differentiable(name)
 
         def method(*args: Any, **kwds: Any) -> Any:
-            arrays = {key: _array(value) for key, value in given.items()}
-            frozen: Any = self._dist(**type(self)._arguments(**arrays))
             options = {key: value for key, value in kwds.items() if key != "method"}
-            if name == "moment" and options.get("kind") == "raw":
-                del options["kind"]
-            convention = None
-            if name == "kurtosis" and options.get("convention") in ("excess", "non-excess"):
-                convention = options.pop("convention")
-            known = name != "moment" or args[:1] in _ORDERS
-            if options or not known or len(args) != (name in _OF_POINTS or name == "moment"):
-                return getattr(self._copied, name)(*args, **kwds)
+            points = args
+            if name == "moment" and len(args) <= 2:
+                options.update(zip(("order", "kind"), args, strict=False))
+                points = ()
+            if not _is_of_law(name, len(points), options):
+                return _called(self, name, *args, **kwds)
             whole = isinstance(self._dist, scipy.stats.rv_discrete)
             if whole and name in _OF_POINTS and not name.startswith("ic"):
                 _require_whole(f"scipy.stats.{self._kind.__name__}.{name}", args[0])
-            if name in _MOMENTS:
-                found = frozen.stats(_MOMENTS[name])
-                return found + 3 if name == "kurtosis" and convention != "excess" else found
-            return getattr(frozen, _OF_LAWS[name])(*args)
+            rule = _method_of(type(self), name, tuple(given))
+            return rule(*map(_array, (*points, *given.values())), **options)
 
         return method
+
+
+def _is_of_law(name: str, points: int, options: dict[str, Any]) -> bool:
+    """Whether a call has a formula; SciPy's steps have the derivatives of others."""
+    if points != (name in _OF_POINTS):
+        return False
+    if name == "moment":
+        order, kind = options.get("order", 1), options.get("kind", "raw")
+        return order in _ORDERS and kind == "raw" and options.keys() <= {"order", "kind"}
+    return not options or (name == "kurtosis" and options.keys() == {"convention"})
+
+
+def _method_of(kind: type[OfLaw], name: str, names: tuple[str, ...]) -> Any:
+    """A method as a primitive of points and parameters, which are of these names.
+
+    The value is that of SciPy's class, and NaN for parameters outside of their domain.
+    """
+    known = kind._methods.get((name, names))
+    if known is not None:
+        return known
+    points = name in _OF_POINTS
+
+    def value(*arrays: Any, **options: Any) -> Any:
+        variable = kind._kind(**dict(zip(names, arrays[points:], strict=True)))
+        return getattr(variable, name)(*arrays[:points], **options)
+
+    def formula(out: Any, *arrays: Any, order: int = 1, **_options: Any) -> Any:
+        nowhere = np.isnan(out)
+        if not any_true(~nowhere):
+            return unknown(*arrays)
+        arguments = kind._arguments(**dict(zip(names, arrays[points:], strict=True)))
+        frozen: Any = kind._dist(**arguments)
+        if name in _MOMENTS:
+            result = frozen.stats(_MOMENTS[name])
+        else:
+            at = (order,) if name == "moment" else arrays[:points]
+            result = getattr(frozen, _OF_LAWS[name])(*at)
+        return np.where(nowhere, unknown(*arrays), result) if any_true(nowhere) else result
+
+    rule = named(value, kind._kind.__name__, name)
+    by_formula(rule, formula, arrays=points + len(names), reads_out=True)
+    kind._methods[name, names] = rule
+    return rule
 
 
 def _require_whole(name: str, points: Any) -> None:
     """Refuse points at which SciPy's formulas of a discrete law interpolate."""
     points = raw_value(_array(points))
-    if np.any(points != np.floor(points)):
+    if np.any((points != np.floor(points)) & ~np.isnan(points)):
         raise NotDifferentiableError(
             f"{name}: expected whole numbers where values are traced, got others. Between them "
             "SciPy interpolates: pass np.floor(x) for the law's own value."
@@ -340,6 +407,7 @@ def _class(
         "_dist": dist,
         "_names": names,
         "_arguments": staticmethod(arguments),
+        "_methods": {},
         "__doc__": _docstring(kind, names),
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": kind.__name__,

@@ -397,3 +397,8 @@ def test_a_density_of_beta_variables_has_a_series_beside_a_kink():
 
     second = (grad(p)(1e-4) - grad(p)(-1e-4)) / 2e-4
     np.testing.assert_allclose(grad(grad(p))(0.0), second, rtol=1e-6)
+
+
+@pytest.mark.parametrize("ufunc", [sp.ncfdtr, sp.ncfdtrinc])
+def test_a_quotient_by_a_zero_of_numbers_is_no_error(ufunc):
+    assert np.isnan(grad(lambda x: ufunc(0.3, 0.3, x, -1.0))(0.3))

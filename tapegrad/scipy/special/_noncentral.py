@@ -212,7 +212,7 @@ def _beta_term(r: int, m: int, n: int, a: Value, b: Value, x: Value, y: Value) -
 
 
 def _fisher_point(dfn: Value, dfd: Value, nc: Value, f: Value) -> tuple[Value, ...]:
-    total = dfd + dfn * f
+    total = np.add(dfd, dfn * f)  # a number of NumPy, which may be divided by 0
     share = np.where(np.isinf(untraced(f)), 1.0, dfn * f / total)
     return 0.5 * nc, 0.5 * dfn, 0.5 * dfd, share, dfd / total
 

@@ -209,29 +209,40 @@ def hurwitz_zeta(s: int, x: Value) -> Value:
     total, shifted = np.zeros_like(x), x
     enough = _STEPS + s
     for _ in range(enough + int(-lowest)):
-        total = total + np.where(shifted < enough, shifted**-s, 0)
-        shifted = np.where(shifted < enough, shifted + 1, shifted)
-    total = total + shifted ** (1.0 - s) / (s - 1) + 0.5 * shifted**-s
-    factor, power = float(s), shifted ** (-s - 1.0)
+        if lowest < 0:
+            total = total + np.where(shifted < enough, shifted**-s, 0)
+            shifted = np.where(shifted < enough, shifted + 1, shifted)
+        else:
+            total += (1 / shifted) ** s
+            shifted = shifted + 1
+    inverse = 1 / shifted
+    total = total + inverse ** (s - 1) * (1 / (s - 1) + 0.5 * inverse)
+    factor, square, series = float(s), inverse * inverse, []
     for k, number in enumerate(_BERNOULLI, 1):
-        total = total + number / math.factorial(2 * k) * factor * power
+        series.append(number / math.factorial(2 * k) * factor)
         factor *= (s + 2 * k - 1) * (s + 2 * k)
-        power = power / (shifted * shifted)
-    return total
+    rest = square * series[-1] + series[-2]
+    for term in series[-3::-1]:
+        rest = rest * square + term
+    return total + rest * inverse ** (s + 1)
 
 
 @elementwise("PolygammaBackward0", _next_polygamma, 0, strong=True)
 def polygamma(x: Value, n: int) -> Value:
     """The n-th derivative of digamma."""
-    if n == 0:
-        return digamma(x)
+    return digamma(x) if n == 0 else _polygamma(x, n)
+
+
+@in_parts
+def _polygamma(x: Value, n: int) -> Value:
     values = np.asarray(x, np.float64)
     with silence():
-        if n == 1:
-            reflected = values < 0.5
+        if n > 1:
+            found = (-1.0) ** (n + 1) * math.factorial(n) * hurwitz_zeta(n + 1, values)
+        elif not np.any(reflected := values < 0.5):
+            found = hurwitz_zeta(2, values)
+        else:
             sine = np.sin(math.pi * (values - np.round(values)))
             found = hurwitz_zeta(2, np.where(reflected, 1 - values, values))
             found = np.where(reflected, (math.pi / sine) ** 2 - found, found)
-        else:
-            found = (-1.0) ** (n + 1) * math.factorial(n) * hurwitz_zeta(n + 1, values)
     return found.astype(x.dtype)[()]

@@ -22,6 +22,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.reduce.extrema import taken, taken_one
 from tapegrad.torch._rules.declare import Declared, general
+from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import pair
 
@@ -29,15 +30,29 @@ from tapegrad.torch.return_types import pair
 
 
 def _middle(values: Value, skip_nan: bool) -> Value:
-    """The places of the lower middle elements along the last axis; of a NaN if there is one."""
-    order = np.argsort(values, -1, kind="stable")  # NaN last
+    """The places of the lower middle elements along the last axis; of a NaN if there is one.
+
+    Of equal elements it is the one in the middle. To order values takes a fifth of the time of
+    ordering their places.
+    """
+    if not values.size:
+        return np.zeros(values.shape[:-1], np.int64)
     missing = values != values
     count = np.sum(~missing, -1, keepdims=True)
     if not skip_nan:
         size = values.shape[-1]
         count = np.where(np.any(missing, -1, keepdims=True), count * 2 + 1, size)
     rank = np.maximum(count - 1, 0) // 2
-    return np.take_along_axis(order, rank, -1)[..., 0]
+    if is_own(values) and np.all(rank == (first := rank.item(0))):
+        ordered = np.partition(values, first, -1)  # NaN last
+    else:
+        ordered = np.sort(values, -1)
+    middle = np.take_along_axis(ordered, rank, -1)
+    among = (values == middle) | (missing & (middle != middle))
+    before = np.where(middle == middle, rank - np.sum(values < middle, -1, keepdims=True), 0)
+    if np.any(before):
+        among &= np.cumsum(among, -1) > before
+    return np.argmax(among, -1)
 
 
 def _of_everything(label: str, skip_nan: bool) -> Declared:

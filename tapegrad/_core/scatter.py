@@ -249,11 +249,12 @@ def _flat_positions(buffer: Value, index: Index, value: Value) -> tuple[Any, Any
     if buffer.ndim == 1:
         positions = places[0].reshape(-1)
     else:
-        step, positions = rest, 0
+        step, positions = rest, None
         for part, side in zip(reversed(places), reversed(sides), strict=True):
             if np.minimum.reduce(part, None, initial=0) < 0:
                 part = part % side
-            positions = positions + (part * step if step > 1 else part)
+            part = part * step if step > 1 else part
+            positions = part if positions is None else positions + part
             step *= side
         positions = positions.reshape(-1)
     within = np.arange(rest)

@@ -20,19 +20,22 @@ _UNSIGNED = np.dtype(np.uint64)  # where negative numbers are large
 
 
 def read_elements(x: Value, index: Any) -> Value:
-    """`x[index]` of an array: of many elements by coordinates their flat positions are taken."""
-    if type(index) is not tuple or len(index) != x.ndim or not x.flags.c_contiguous:
+    """`x[index]`: of many elements of an array by coordinates their flat positions are taken."""
+    if type(x) is not np.ndarray or type(index) is not tuple or len(index) != x.ndim:
+        return x[index]
+    if not x.flags.c_contiguous:
         return x[index]
     if not any(type(part) is np.ndarray and part.size >= FEW for part in index):
         return x[index]
-    positions: Any = 0
+    positions: Any = None
     step = 1
     for part, side in zip(reversed(index), reversed(x.shape), strict=True):
         if type(part) is not np.ndarray or part.dtype.char != "l" or not part.size:
             return x[index]
         if np.maximum.reduce(part.view(_UNSIGNED), None) >= side:
             return x[index]  # which counts from the end, or refuses
-        positions = positions + (part if step == 1 else part * step)
+        part = part if step == 1 else part * step
+        positions = part if positions is None else positions + part
         step *= side
     return x.take(positions, mode="wrap")  # the mode is the fastest
 

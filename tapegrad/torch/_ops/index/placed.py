@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad._core.forms import General
 from tapegrad._core.scatter import add_at
+from tapegrad._core.scatter_rows import read_elements
 from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import level_of, lift_to_level_of, lift_to_level_of_index, untraced
 from tapegrad.torch._ops.create.fill import filled_as
@@ -61,7 +62,10 @@ def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
 # One node, where np.add.at on a traced copy logs several for positions that occur twice.
 _SUMS = General(
     lambda x, value, index: add_at(x.copy(), index, value),
-    vjp=[lambda g, _out, _x, _value, index: g, lambda g, _out, _x, _value, index: g[index]],
+    vjp=[
+        lambda g, _out, _x, _value, index: g,
+        lambda g, _out, _x, _value, index: read_elements(g, index),
+    ],
     name="index_add",
 )
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Function, Value
+from tapegrad._core.scatter_rows import read_elements
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dims import along_one, axes_of, shaped
@@ -29,7 +30,11 @@ def taken(array: Value, places: Value, axis: int) -> Value:
     """The elements at places along an axis; one index an element, as np.take_along_axis."""
     index = list(sparse_grid(places.shape))
     index[axis] = places
-    return getitem(array, tuple(index))
+    return _read(array, tuple(index))
+
+
+def _read(array: Value, index: Index) -> Value:
+    return (read_elements if type(array) is np.ndarray else getitem)(array, index)
 
 
 def taken_one(array: Value, places: Value, axis: int, keepdim: bool) -> tuple[Value, Value]:
@@ -38,7 +43,7 @@ def taken_one(array: Value, places: Value, axis: int, keepdim: bool) -> tuple[Va
         places = np.expand_dims(places, axis)
         return taken(array, places, axis), places
     index = sparse_grid(places.shape)
-    return getitem(array, (*index[:axis], places, *index[axis:])), places
+    return _read(array, (*index[:axis], places, *index[axis:])), places
 
 
 def require_elements(array: Value, dim: Dim, word: str) -> None:
@@ -207,7 +212,7 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
             np.arange(x.shape[axis]), [-1 if i == axis else 1 for i in range(x.ndim)]
         )
         # The last of equal elements counts; a NaN stays the extremum until the next NaN.
-        places = np.maximum.accumulate(np.where((x == best) | (x != x), positions, 0), axis)
+        places = np.maximum.accumulate(((x == best) | (x != x)) * positions, axis)
         values = taken(array, places, axis)
         return pair(word, shaped(values, input.shape), shaped(places, input.shape))
 

@@ -317,3 +317,32 @@ def test_what_does_not_depend_on_its_argument_stops_infinite_gradients(name):
     (bar,) = torch.autograd.grad(y, x, torch.tensor([torch.inf, torch.nan]))
     assert bar.tolist() == [0, 0]
     assert torch.func.vmap(torch.func.grad(lambda x: FLAT[name](x).sum()))(x[None]).sum() == 0
+
+
+@pytest.mark.parametrize(("name", "ufunc"), [("fmod", np.fmod), ("remainder", np.remainder)])
+def test_remainders_of_many_singles_have_numpys_bits(name, ufunc):
+    """They go by double precision, but for quotients of more than 24 bits."""
+    rng = np.random.default_rng(0)
+    count = 1 << 13
+    special = [0.0, -0.0, 1, -3, np.inf, -np.inf, np.nan, 1e-45, -3e38, 0.1, 2**24 + 2]
+    special = np.array(special, np.float32)
+    normal = rng.normal(size=(2, count)).astype(np.float32)
+    bits = rng.integers(0, 2**32, (2, count), np.uint32).view(np.float32)
+    pairs = [
+        np.where(np.isnan(bits), 1, bits),
+        [np.resize(np.repeat(special, special.size), count), np.resize(special, count)],
+        [normal[0] * 1000, normal[1]],
+        [np.float32(0.1) * rng.integers(-50, 50, count).astype(np.float32), np.float32(0.1)],
+        [normal[0], -3],
+        [normal[0], 0.0],
+    ]
+    for x, y in pairs:
+        with np.errstate(all="ignore"):
+            expected = ufunc(x, y)
+        divisor = torch.tensor(y) if isinstance(y, np.ndarray) else float(y)
+        for _ in range(3):  # the call itself, and as it is planned
+            dividend = torch.tensor(x, requires_grad=True)
+            got = getattr(torch, name)(dividend, divisor).detach().numpy()
+            np.testing.assert_array_equal(got, expected)
+            signs = np.signbit(got) == np.signbit(expected)
+            assert np.all(signs | np.isnan(expected))

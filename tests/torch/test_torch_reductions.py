@@ -295,3 +295,27 @@ def test_truth_values_are_reduced_as_by_numpy(word: str, shape: tuple[int, ...])
                 np.testing.assert_array_equal(found.numpy(), getattr(np, word)(x, axis))
             with pytest.raises(IndexError):
                 getattr(torch.ones(2, dtype=torch.bool), word)(2)
+
+
+@pytest.mark.parametrize("skip_nan", [False, True])
+def test_a_median_is_the_middle_one_of_places_in_order(skip_nan):
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 4, (40, 7)).astype(np.float32)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    values[0], values[1] = np.nan, 1.0
+    median = torch.nanmedian if skip_nan else torch.median
+    for rows in (values, values[1:2], np.nan_to_num(values)):
+        order, missing = np.argsort(rows, 1, kind="stable"), np.isnan(rows)
+        count = np.sum(~missing, 1)
+        rank = np.maximum(count - 1, 0) // 2
+        if not skip_nan:
+            rank = np.where(missing.any(1), count, (rows.shape[1] - 1) // 2)
+        found = median(torch.tensor(rows), 1)
+        expected = np.take_along_axis(order, rank[:, None], 1)[:, 0]
+        np.testing.assert_array_equal(found.indices.numpy(), expected)
+        all_of = median(torch.tensor(rows)).numpy()
+        ordered = np.sort(rows[~np.isnan(rows)])
+        middle = (
+            ordered[(ordered.size - 1) // 2] if skip_nan or ordered.size == rows.size else None
+        )
+        np.testing.assert_array_equal(all_of, np.nan if middle is None else middle)

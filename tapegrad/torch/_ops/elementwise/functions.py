@@ -37,7 +37,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import (
     wrapping,
 )
 from tapegrad.torch._ops.fast import operator_for, short_division, short_single
-from tapegrad.torch._rules import gamma, special
+from tapegrad.torch._rules import gamma, remainders, special
 from tapegrad.torch._rules.blockwise import clipped
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
@@ -110,7 +110,7 @@ def fmod(input: Value, other: Value) -> Value:
     """
     x, y = wrapping(input, other)
     require_divisor(x, y)
-    return np.fmod(x, y)
+    return remainders.fmod(x, y)
 
 
 @operation(by_tensor("Remainder", 1, "other"), inplace=True, planned=True)
@@ -123,7 +123,7 @@ def remainder(input: Value, other: Value) -> Value:
     x, y = wrapping(input, other)
     require_kind(x.dtype, "remainder_cpu", "fuiV")
     require_divisor(x, y)
-    return np.remainder(x, y)
+    return remainders.remainder(x, y)
 
 
 @operation("FloorDivideBackward0", inplace=True)
@@ -139,8 +139,8 @@ def floor_divide(input: Value, other: Value) -> Value:
     return floor_quotient(x, y)
 
 
-fmod = register(replaces=fmod)(short_division(np.fmod, fmod))
-remainder = register(replaces=remainder)(short_division(np.remainder, remainder))
+fmod = register(replaces=fmod)(short_division(remainders.fmod, fmod))
+remainder = register(replaces=remainder)(short_division(remainders.remainder, remainder))
 floor_divide = register(replaces=floor_divide)(short_division(np.floor_divide, floor_divide))
 both_operators("mod", remainder)
 both_operators("floordiv", floor_divide)

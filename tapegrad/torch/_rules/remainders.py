@@ -1,0 +1,69 @@
+"""Remainders of divisions: NumPy's, of many numbers of single precision in a third of its time.
+
+Knows NumPy arrays. NumPy calls C's fmod for one pair after another. In double precision a whole
+quotient of float32 numbers and its product with the divisor are exact, up to 24 bits of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapegrad._core.quiet import silence
+from tapegrad._core.types import Function, Value
+from tapegrad.torch._rules.blockwise import in_parts, is_like
+from tapegrad.torch._rules.declare import Declared, elementwise
+from tapegrad.torch._rules.special import is_many_singles
+from tapegrad.torch._rules.symbols import Symbol, is_own
+
+_EXACT = 2.0**24  # a quotient in double precision is on the right side of whole numbers up to here
+
+
+def _of_singles(ufunc: np.ufunc) -> Function:
+    """The ufunc of float32 numbers, the divisors of which are an array like them or a number."""
+
+    @in_parts
+    def remainders(x: Value, y: Value) -> Value:
+        by = y.astype(np.float64) if isinstance(y, np.ndarray) else np.float64(np.float32(y))
+        with silence():
+            wide = x.astype(np.float64)
+            quotient = np.trunc(wide / by)
+            rest = wide - quotient * by
+            known = (np.absolute(quotient) < _EXACT) & np.isfinite(rest)
+            out = rest.astype(np.float32)
+            if ufunc is np.fmod:
+                out = np.copysign(out, x)
+            else:
+                turned = (out != 0) & ((out < 0) != (by < 0))
+                out = np.copysign(out + turned * by.astype(np.float32), by.astype(np.float32))
+            if not np.all(known):
+                other = ~known
+                out[other] = ufunc(x[other], y[other] if isinstance(y, np.ndarray) else y)
+        return out
+
+    return lambda x, y: remainders(x, float(y) if _is_number(y) else y)
+
+
+def _is_number(y: Value) -> bool:
+    """Whether a divisor is one number of Python's, or of single precision."""
+    return type(y) in (int, float) or (y.ndim == 0 and y.dtype.char == "f")
+
+
+def _declared(ufunc: np.ufunc, label: str, by_divisor: Function) -> Declared:
+    of_singles = _of_singles(ufunc)
+
+    @elementwise(label, 1, by_divisor, strong=True)
+    def remainder(x: Value, y: Value) -> Value:
+        if not is_many_singles(x) or not (_is_number(y) or (is_own(y) and is_like(x, y))):
+            return ufunc(x, y)
+        symbol = next((part for part in (x, y) if type(part) is Symbol), None)
+        return (
+            of_singles(x, y) if symbol is None else symbol.trace.note("call", of_singles, (x, y))
+        )
+
+    return remainder
+
+
+fmod = _declared(np.fmod, "FmodBackward0", lambda _out, x, y: -np.trunc(x / y))
+remainder = _declared(np.remainder, "RemainderBackward0", lambda _out, x, y: -np.floor(x / y))
+
+__all__ = ["fmod", "remainder"]

@@ -28,7 +28,7 @@ class Arithmetic(Parts, Elements):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """The operator or the method that a ufunc means, which operators of arrays call, too."""
-        function = None
+        function: Any = None
         if method == "__call__" and not kwargs:
             if len(inputs) == 2:
                 function = _OPERATORS.get(ufunc)
@@ -220,7 +220,7 @@ class Arithmetic(Parts, Elements):
 
 
 # Operators by their ufuncs, and methods where these have another name.
-_OPERATORS = {
+_OPERATORS: dict[Any, str] = {
     np.matmul: "matmul",
     np.add: "add",
     np.power: "pow",
@@ -235,7 +235,7 @@ _OPERATORS = {
     np.greater_equal: "ge",
 }
 _REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_NAMES = {np.absolute: "__abs__", np.negative: "__neg__", np.square: "_square"}
+_NAMES: dict[Any, str] = {np.absolute: "__abs__", np.negative: "__neg__", np.square: "_square"}
 
 
 def _negative(x: Any, other: Any) -> Any:

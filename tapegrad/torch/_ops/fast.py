@@ -269,7 +269,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     return call
 
 
-def short_division(ufunc: np.ufunc, general: Operation) -> Operation:
+def short_division(ufunc: Function, general: Operation) -> Operation:
     """A division of whole numbers, or of floats without history, that is rounded or its rest."""
 
     def call(input: TensorLike, other: TensorLike = ABSENT, *rest: Any, **kwargs: Any) -> Any:

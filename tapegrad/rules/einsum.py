@@ -31,7 +31,7 @@ def einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
         view = _rearranged(arrays[0], *subscripts.split("->"))
         if view is not None:
             return view
-    if len(arrays) > 2:
+    if len(arrays) > 2 or type(optimize) is not bool:
         return _along_path(arrays, subscripts, optimize, options)
     return EINSUM.apply_bound(arrays, {"subscripts": subscripts, **options})
 
@@ -99,6 +99,8 @@ def is_explicit(subscripts: Any) -> bool:
 @lru_cache(1 << 10)
 def _explicit(text: str, ndims: tuple[int, ...]) -> str:
     """Subscripts with the output written out and a letter for each axis of an ellipsis."""
+    if len(ndims) < 32:  # more operands NumPy takes only along a path
+        np.einsum(text, *(np.ones((1,) * ndim) for ndim in ndims))  # it says what is wrong
     text = text.replace(" ", "")
     given, arrow, result = text.partition("->")
     terms = given.split(",")
@@ -126,10 +128,17 @@ def _along_path(
 
     A step's result serves the value and every cotangent, which are then products of two as well.
     """
-    if isinstance(optimize, list):  # a path
-        optimize = tuple([part if isinstance(part, str) else tuple(part) for part in optimize])
-    steps = _path(subscripts, tuple([array.shape for array in arrays]), optimize)
+    if isinstance(optimize, list) and optimize[:1] == ["einsum_path"]:
+        optimize = ("einsum_path", *map(tuple, optimize[1:]))
+    path = _path if _is_hashable(optimize) else _path.__wrapped__  # NumPy says what it takes
+    steps = path(subscripts, tuple([array.shape for array in arrays]), optimize)
     within = {name: option for name, option in options.items() if name != "order"}
+    dtypes = {array.dtype for array in arrays}
+    if len(dtypes) > 1:  # of few bits a step overflows, of truth values it only says "any"
+        common = np.result_type(*dtypes)
+        if not options:
+            arrays = [x if x.dtype == common else x.astype(common) for x in arrays]
+        within.setdefault("dtype", common)
     for positions, step in steps[:-1]:
         taken = [arrays[position] for position in positions]
         arrays = [array for i, array in enumerate(arrays) if i not in positions]
@@ -143,7 +152,7 @@ FEW_PRODUCTS = 1 << 10
 ROOM = 1 << 20  # elements that the result of a step may have, if no operand has more
 
 
-@lru_cache(1 << 10)
+@lru_cache(1 << 10, typed=True)
 def _path(
     subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any
 ) -> list[tuple[list[int], str]]:
@@ -175,6 +184,14 @@ def _path(
         terms.append(kept if terms else result)
         steps.append((positions, ",".join(chosen) + "->" + terms[-1]))
     return steps
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _as_product(x: str, y: str, kept: str) -> str:

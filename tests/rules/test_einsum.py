@@ -14,7 +14,7 @@ from matrices import complex_, real
 import tapegrad
 from tapegrad import grad
 from tapegrad.rules import einsum
-from tapegrad.rules.einsum import _contraction
+from tapegrad.rules.einsum import LETTERS, _contraction
 from tapegrad.testing import check_grads, check_rule
 from tapegrad.testing.strategies import dtypes, einsums
 
@@ -85,6 +85,58 @@ def test_many_operands_are_contracted_in_pairs():
     operands = [real(*shape) for shape in shapes]
     out = tapegrad.vjp(lambda *xs: np.einsum(subscripts, *xs), *operands)[0]
     np.testing.assert_allclose(out, np.einsum(subscripts, *operands, optimize=True), rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"order": "C"}])
+@pytest.mark.parametrize("dtype", ["?", "b", "B", "e", "f", "q"])
+def test_steps_are_of_the_dtype_that_all_operands_have_together(dtype, options):
+    """The cheapest step is that of the first two, which would overflow, or say only "any"."""
+    numbers = np.random.default_rng(0).integers(0, 100, (2, 5, 30)).astype(dtype)
+    operands = numbers[0], numbers[1].T, real(5, 100)
+    assert einsum._path("ij,jk,kl->il", tuple(x.shape for x in operands), False)[0][0] == [0, 1]
+
+    def program(x):
+        return np.einsum("ij,jk,kl->il", *operands[:2], x, **options)
+
+    out, pullback = tapegrad.vjp(program, operands[2])
+    wide = operands[0].astype(float) @ operands[1].astype(float)
+    np.testing.assert_allclose(out, wide @ operands[2], rtol=1e-9)
+    np.testing.assert_allclose(pullback(out)[0], wide.T @ np.asarray(out), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "optimize"),
+    [
+        ("ij,jk", [(2, 3)], False),
+        ("i,jk->k", [(2, 3), (3, 4)], False),
+        ("ijk,jk,kl->il", [(2, 3), (3, 4), (4, 2)], False),
+        ("ij,jk->iz", [(2, 3), (3, 4)], False),
+        ("ij", [(2, 3), (3, 4)], False),
+        ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)], [(0, 1), (0, 1)]),
+        ("ij,jk->ik", [(2, 3), (3, 4)], (["einsum_path", (0, 1)], "its description")),
+        ("ij,jk->ik", [(2, 3), (3, 4)], 1),
+    ],
+)
+def test_einsum_says_what_is_wrong_as_numpy_does(subscripts, shapes, optimize):
+    operands = [real(*shape) for shape in shapes]
+
+    def call(*operands):
+        return np.einsum(subscripts, *operands, optimize=optimize)
+
+    with pytest.raises((TypeError, ValueError)) as numpys:
+        call(*operands)
+    with pytest.raises(numpys.type) as ours:
+        tapegrad.vjp(call, *operands)
+    assert str(ours.value) == str(numpys.value)
+
+
+def test_einsum_of_more_operands_than_one_loop_of_numpy_takes():
+    operands = [real(2, 2) / 2 for _ in range(70)]
+    terms = [LETTERS[i % 52] + LETTERS[(i + 1) % 52] for i in range(52)]
+    subscripts = ",".join([*terms, *terms[:18]]) + "->"
+    out = tapegrad.vjp(lambda *xs: np.einsum(subscripts, *xs, optimize=True), *operands)[0]
+    expected = np.einsum(subscripts, *operands, optimize=True)
+    np.testing.assert_allclose(out, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("optimize", [True, "greedy", "optimal"])

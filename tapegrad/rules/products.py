@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,8 @@ def _tensordot_examples(
     if not (a.size and b.size):  # NumPy 2.4's einsum leaves what it finds in memory
         sides = dict(zip([*x_labels, *y_labels], [*a.shape, *b.shape], strict=True))
         shape = [sides[label] for label in ("a", *kept)]
-        return np.zeros(shape, np.result_type(a, b)) + np.sum(b if a.size else a)
+        dtype = np.result_type(a, b)
+        return np.zeros(shape, dtype) + np.sum(b if a.size else a, dtype=dtype)
     return einsum("".join(x_labels) + "," + "".join(y_labels) + "->a" + "".join(kept), a, b)
 
 
@@ -195,7 +197,8 @@ def _vdot_examples(a: Value, b: Value, mapped: tuple[bool, bool]) -> Value:
         np.reshape(x, (len(x), -1) if stacked else (-1,))
         for x, stacked in zip((a, b), mapped, strict=True)
     )
-    return _matmul_of_examples(np.conjugate(a), b, mapped)
+    a = np.conjugate(a) if a.dtype.kind == "c" else a  # of truth values it would be int8
+    return _matmul_of_examples(a, b, mapped)
 
 
 def _padded_to(x: Value, rank: int, stacked: bool) -> Value:
@@ -574,14 +577,37 @@ def _matrix(x: Value, shape: tuple[int, ...]) -> Value:
 
 
 def _multi_dot_examples(arrays: Sequence[Value], mapped: tuple[bool, ...]) -> Value:
-    first, stacked = arrays[0], mapped[0]
-    for factor, too in zip(arrays[1:], mapped[1:], strict=True):
-        if stacked or too:
-            first = _matmul_of_examples(first, factor, (stacked, too))
-        else:
-            first = np.matmul(first, factor)
-        stacked = stacked or too
-    return first
+    """The products of each two neighbours in NumPy's order: the one of fewest operations."""
+    if len(arrays) == 2:
+        return _dot_examples(arrays[0], arrays[1], (mapped[0], mapped[1]))
+    shapes = [x.shape[stacked:] for x, stacked in zip(arrays, mapped, strict=True)]
+    ranks = [len(shape) for shape in shapes]
+    if len(ranks) < 2 or set(ranks) - {1, 2} or 1 in ranks[1:-1]:
+        np.linalg.multi_dot([np.empty(shape) for shape in shapes])  # NumPy says why not
+    rows = [1 if ranks[0] == 1 else shapes[0][0], *(shape[0] for shape in shapes[1:])]
+    sizes = [*rows, 1 if ranks[-1] == 1 else shapes[-1][1]]
+
+    @cache
+    def cheapest(first: int, last: int) -> tuple[int, int]:
+        """The multiplications of a stretch, and the matrix after which it is divided."""
+        if first == last:
+            return 0, first
+        ends = sizes[first] * sizes[last + 1]
+        return min(
+            (cheapest(first, at)[0] + cheapest(at + 1, last)[0] + ends * sizes[at + 1], at)
+            for at in range(first, last)
+        )
+
+    def product(first: int, last: int) -> tuple[Value, bool]:
+        if first == last:
+            return arrays[first], mapped[first]
+        at = cheapest(first, last)[1]
+        (x, x_mapped), (y, y_mapped) = product(first, at), product(at + 1, last)
+        if x_mapped or y_mapped:
+            return _matmul_of_examples(x, y, (x_mapped, y_mapped)), True
+        return np.matmul(x, y), False
+
+    return product(0, len(arrays) - 1)[0]
 
 
 multilinear(

@@ -164,6 +164,45 @@ def test_multi_dot(shapes, make):
     check_grads(lambda *xs: np.linalg.multi_dot(xs), args, order=2)
 
 
+def test_multi_dot_of_examples_multiplies_in_the_order_of_numpy():
+    """Of bytes another order would overflow elsewhere; of one column it takes n times as long."""
+    left = np.random.default_rng(0).integers(0, 100, (3, 2, 4), dtype=np.int8)
+    middle = np.random.default_rng(1).integers(0, 100, (4, 4), dtype=np.int8)
+    right = real(3, 4)
+
+    def program(left, right):
+        return np.linalg.multi_dot([left, middle, right])
+
+    expected = np.stack([program(*rows) for rows in zip(left, right, strict=True)])
+    np.testing.assert_allclose(tapegrad.vmap(program)(left, right), expected, rtol=1e-12)
+    chains = [(2, 3), (3,), (3, 2)], [(2, 3)], [(), (2, 3)], [(2, 3), (5, 3, 2)]
+    for shapes in chains:
+        one = [real(*shape) for shape in shapes]
+        try:
+            expected = np.linalg.multi_dot(one)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            with pytest.raises(type(error), match=str(error).split(".")[0]):
+                tapegrad.vmap(lambda x, one=one: np.linalg.multi_dot([x, *one[1:]]))(one[0][None])
+        else:
+            out = tapegrad.vmap(lambda *xs: np.linalg.multi_dot(xs))(*(x[None] for x in one))
+            np.testing.assert_allclose(out[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "y"),
+    [
+        (np.vdot, np.ones((2, 3), bool), np.ones((2, 3), bool)),
+        (np.inner, np.ones((2, 0, 5), np.int8), np.ones((2, 5), np.float32)),
+        (lambda x, y: np.tensordot(x, y, 1), np.ones((2, 3), np.int8), np.ones((2, 3, 0), bool)),
+    ],
+)
+def test_products_of_examples_have_the_dtype_of_one(function, x, y):
+    expected = np.stack([function(*rows) for rows in zip(x, y, strict=True)])
+    out = tapegrad.vmap(function)(x, y)
+    assert out.dtype == expected.dtype
+    np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("n", [-2, -1, 0, 1, 2, 3, 5, 6])
 def test_matrix_power(n):
     check_grads(lambda a: np.linalg.matrix_power(a, n), (real(2, 3, 3) + 3 * np.eye(3),), order=2)

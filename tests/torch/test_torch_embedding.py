@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,27 @@ def test_bags_are_reductions_of_rows(mode: str) -> None:
     call = lambda w: functional.embedding_bag(places, w, torch.tensor([0, 2, 2, 5]), mode=mode)  # noqa: E731
     assert torch.autograd.gradcheck(call, w, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(call, w)
+
+
+def test_greatest_rows_of_bags_with_nan() -> None:
+    """As in PyTorch a NaN is the greatest where its bag begins, and else the least."""
+    nan = math.nan
+    w = torch.tensor([[1.0, 2.0], [nan, 3.0], [0.0, nan], [7.0, 9.0]], requires_grad=True)
+    bags = functional.embedding_bag(torch.tensor([[0, 1], [1, 0], [2, 3]]), w, mode="max")
+    expected = [[1.0, 3.0], [nan, 3.0], [7.0, nan]]
+    np.testing.assert_array_equal(bags.detach().numpy(), expected)
+    bags.sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), [[1, 0], [1, 2], [0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_examples(mode: str) -> None:
+    places, starts = torch.from_numpy(PLACES), torch.tensor([0, 2, 2, 5])
+    call = lambda w: functional.embedding_bag(places, w, starts, mode=mode)  # noqa: E731
+    tables = torch.from_numpy(np.stack([TABLE, -TABLE, TABLE[::-1]]))
+    for one in (call, torch.func.jacrev(call), torch.func.jacfwd(call)):
+        expected = np.stack([one(w).numpy() for w in tables])
+        np.testing.assert_array_equal(torch.func.vmap(one)(tables).numpy(), expected)
 
 
 def test_padding_has_no_gradient_and_is_zero_at_first() -> None:

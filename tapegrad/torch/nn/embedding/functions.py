@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad._core.forms import Linear
 from tapegrad._core.types import Cotangent, Index, Value
-from tapegrad._core.values import Scatter, getitem, shown_value, untraced
+from tapegrad._core.values import Scatter, getitem, is_mapped, shown_value, untraced
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._ops.declare import private, register
@@ -207,11 +207,18 @@ def _by_bags(rows: Value, firsts: Value, counts: Value) -> Value:
 
 
 def _places_of_maxima(rows: Value, firsts: Value, counts: Value) -> Value:
-    """For each bag and column the first row with the greatest value: (filled bags, columns)."""
-    filled = counts > 0
-    starts = firsts[filled]
+    """For each bag and column the first row with the greatest value: (filled bags, columns).
+
+    As in PyTorch a NaN is the greatest where it is the first of its bag, and else the least.
+    """
+    starts, counts = firsts[counts > 0], counts[counts > 0]
+    from_start = np.arange(len(rows)) - np.repeat(starts, counts)
+    rows = np.where(np.isnan(rows), np.where(from_start == 0, np.inf, -np.inf)[:, None], rows)
+    if is_mapped(rows):
+        grid = starts[:, None] + np.minimum(np.arange(np.max(counts)), counts[:, None] - 1)
+        return starts[:, None] + np.argmax(rows[grid], axis=1)
     greatest = np.maximum.reduceat(rows, starts, axis=0)
-    hits = rows == np.repeat(greatest, counts[filled], axis=0)
+    hits = rows == np.repeat(greatest, counts, axis=0)
     numbers = np.where(hits, np.arange(len(rows))[:, None], len(rows) - 1)
     return np.minimum.reduceat(numbers, starts, axis=0)
 
@@ -221,8 +228,8 @@ def _greatest(weight: Value, indices: Value, firsts: Value, counts: Value) -> Va
     if not np.any(filled):
         nothing = np.sum(weight[indices], axis=0)
         return np.broadcast_to(nothing, (len(counts), weight.shape[1]))
-    places = _places_of_maxima(shown_value(weight)[indices], firsts, counts)
-    found = weight[indices[places], np.arange(weight.shape[1])]
+    places = _places_of_maxima(untraced(weight)[indices], firsts, counts)
+    found = weight[getitem(indices, places), np.arange(weight.shape[1])]
     if np.all(filled):
         return found
     place = np.where(filled, np.cumsum(filled) - 1, len(places))

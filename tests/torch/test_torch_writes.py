@@ -165,6 +165,39 @@ def test_detach_within_inference_mode_does_nothing() -> None:
     compare(program)
 
 
+AFTER_DETACH: dict[str, Write] = {
+    "mul_": lambda t, x: x.mul_(2),
+    "a write to a view": lambda t, x: _without_grad(t, lambda: x[:1].mul_(2)),
+    "no_grad": lambda t, x: _without_grad(t, lambda: x.mul_(2)),
+    "copy_": lambda t, x: x.copy_(t.ones(2, 2)),
+    "unsqueeze_": lambda t, x: x.unsqueeze_(0),
+    "requires_grad_": lambda t, x: _without_grad(t, lambda: x.requires_grad_().mul_(2)),
+}
+
+
+def _without_grad(t: Any, write: Callable[[], object]) -> None:
+    with t.no_grad():
+        write()
+
+
+@pytest.mark.parametrize("write", AFTER_DETACH.values(), ids=list(AFTER_DETACH))
+def test_views_of_a_detached_tensor_lose_its_history_with_a_write(write: Write) -> None:
+    def program(t: Any, log: Log) -> None:
+        w = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        x = w * 1.5
+        views = x.t(), x.view(4), x[:1][0]
+        for view in views:
+            view.register_hook(lambda g: log("hook", g))
+        x.detach_()
+        write(t, x)
+        for view in views:
+            log(view.requires_grad, view.is_leaf, view.grad_fn.name())
+            (view * view).sum().backward()
+        log(w.grad, x.grad)
+
+    compare(program)
+
+
 def test_what_renorm_refuses() -> None:
     def program(t: Any, log: Log) -> None:
         for call in (

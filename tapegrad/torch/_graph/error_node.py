@@ -1,4 +1,4 @@
-"""Nodes whose derivative is an error: a backward pass through one raises it.
+"""Nodes at which a backward pass ends: those whose derivative is an error, and those of nothing.
 
 Knows rules and nodes. Must not know tensors.
 """
@@ -31,8 +31,21 @@ class _ErrorRule(Rule):
         raise RuntimeError(self.text)
 
 
+class _EndRule(Rule):
+    """The rule of a node whose gradient goes nowhere."""
+
+    form = "constant"
+
+    def __init__(self) -> None:
+        super().__init__(_no_function, name="End")
+
+    def pull(self, *_: Any) -> list[None]:
+        """No cotangent."""
+        return [None]
+
+
 def _no_function() -> None:
-    """The function of an `_ErrorRule`, which is never called."""
+    """The function of these rules, which is never called."""
 
 
 class Error(Node):
@@ -61,4 +74,14 @@ def error_node(spec: Spec, text: str, parents: Sequence[Node], *, refused: bool 
         node.refused = text  # type: ignore[attr-defined]
     parents = tuple(parents) or (-1,)  # type: ignore[assignment]
     node._entry = _ErrorRule(text), spec, (spec,) * len(parents), {}, parents, None
+    return node
+
+
+_END = _EndRule()
+
+
+def end_node(spec: Spec) -> Node:
+    """A node for a result of a shape and dtype, whose gradient goes nowhere."""
+    node = fresh_node()
+    node._entry = _END, spec, (spec,), {}, (-1,), None
     return node

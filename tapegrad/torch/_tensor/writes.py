@@ -35,7 +35,7 @@ from tapegrad._errors import BatchingError
 from tapegrad.torch._dims import clash_of, misfit_text
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.error_node import error_node
+from tapegrad.torch._graph.error_node import end_node, error_node
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import (
     GRAPH,
@@ -713,7 +713,10 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def outdate_views(tensor: Tensor) -> None:
-    """After a write that is not logged, give views new nodes: hooks of the old ones do not run."""
+    """After a write that is not logged, give views new nodes: hooks of the old ones do not run.
+
+    As in PyTorch views of a base that was detached get no more gradients to what made it.
+    """
     base = tensor if tensor._base is None else tensor._base
     for reference in base._views or ():
         view = reference()
@@ -721,7 +724,9 @@ def outdate_views(tensor: Tensor) -> None:
             continue
         if view._creation_meta is not None:
             _lose_node(view)
-        elif base.node is not None:
+        elif base.node is None:
+            _renew(view, end_node(spec_of(view._value)))
+        else:
             _renew(view, _node_of_view(view, base))
 
 

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
-from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL
+from tapegrad._native.complex_arithmetic import TO_REAL, Power, to_complex
+from tapegrad._native.complex_memory import PARTS, REAL_OF
 from tapegrad._native.native_ops import UFUNC_OF
 from tapegrad._native.semantics import unbound
 from tapegrad._program.functions import (
+    ATTRIBUTES,
     EXPECTATIONS,
     METHODS,
-    attribute,
     method,
     method_of_ufunc,
 )
@@ -31,18 +32,24 @@ from tapegrad._program.program import INPUT, OWN, Node, Ref, references, referen
 
 Path = list[tuple[Block, Any]]
 
-REAL_OF: dict[Any, Any] = {np.dtype("c16"): np.dtype("f8"), np.dtype("c8"): np.dtype("f4")}
-
 # Functions whose first argument may be complex, which do with each part what they do with it.
 _BY_PART = frozenset(
-    (operator.getitem, np.expand_dims, np.transpose, np.squeeze, np.broadcast_to, np.reshape)
+    (
+        operator.getitem,
+        np.expand_dims,
+        np.transpose,
+        np.swapaxes,
+        np.squeeze,
+        np.broadcast_to,
+        np.reshape,
+    )
 )
-_METHODS_BY_PART = frozenset(("reshape", "transpose", "broadcast_to", "ravel", "copy", "squeeze"))
+_METHODS_BY_PART = frozenset(
+    ("reshape", "transpose", "swapaxes", "broadcast_to", "ravel", "copy", "squeeze")
+)
 _SUMS = frozenset((np.sum, np.add.reduce, method_of_ufunc(np.add, "reduce"), method("sum")))
 _WRITES = frozenset((operator.setitem, operator.iadd, operator.isub))
 MADE = {np.zeros: 0, np.zeros_like: 0, np.empty: 0, np.ones: 1, np.ones_like: 1}
-REAL, IMAG = attribute("real"), attribute("imag")
-PARTS: dict[Any, int] = {REAL: 0, IMAG: 1, np.real: 0, np.imag: 1}
 _CONJUGATES = frozenset(("conj", "conjugate"))
 # Questions about an array whose answer, if it is this one, is that for both parts.
 _OF_BOTH = {
@@ -61,10 +68,21 @@ def _plain(node: Node) -> Node:
     if METHODS.get(function) in _CONJUGATES and len(args) == 1:
         function = np.conjugate
     function = UFUNC_OF.get(function, function)
-    squares = function is np.power and type(args[1]) in (int, float) and args[1] == 2
-    if squares:
-        function, args = np.square, args[:1]
+    if function is np.power and type(args[1]) in (int, float, np.float64, np.float32):
+        power = _power(float(args[1]), is_operator=node.function is operator.pow)
+        function, args = (power, args[:1]) if power is not None else (function, args)
     return node if function is node.function else node.again(function, args, node.kwargs)
+
+
+def _power(exponent: float, *, is_operator: bool) -> Any:
+    """The function of one argument that a power to a known exponent is; None for some."""
+    if exponent == 2:
+        return np.square
+    if is_operator and exponent == 0.5:
+        return np.sqrt
+    if exponent == 0 or exponent == -1 and not is_operator:  # with infinities of its own
+        return None
+    return Power(exponent)
 
 
 def is_by_part(node: Node) -> bool:
@@ -77,13 +95,16 @@ def is_by_part(node: Node) -> bool:
     return _moves(node.function) and not node.kwargs
 
 
+def is_cast(node: Node) -> bool:
+    """Whether a call casts to another dtype."""
+    name = getattr(node.function, "__name__", "")
+    return name == "astype" and len(node.args) == 2 and not node.kwargs
+
+
 def _moves(function: Any) -> bool:
+    if ATTRIBUTES.get(function) == "T":
+        return True
     return function in _BY_PART or METHODS.get(function) in _METHODS_BY_PART
-
-
-def _computes(node: Node) -> bool:
-    """Whether a call is elementwise, of complex numbers."""
-    return node.dtype in REAL_OF and isinstance(node.function, np.ufunc)
 
 
 class Runs:
@@ -118,10 +139,12 @@ class Runs:
             return node.kind is np.ndarray
         if is_by_part(node):
             return self._is_complex(args[0]) and not self._hold_complex((args[1:], node.kwargs))
+        if is_cast(node):
+            return node.dtype in REAL_OF and self._are_of_one_kind(node, args[:1])
         if function is np.where:
             is_known, args = len(args) == 3 and not self._is_complex(args[0]), args[1:]
         else:
-            is_known = function in (TO_COMPLEX if node.dtype in REAL_OF else TO_REAL)
+            is_known = bool(to_complex(function)) if node.dtype in REAL_OF else function in TO_REAL
         return is_known and not node.kwargs and self._are_of_one_kind(node, args)
 
     def _is_known_write(self, node: Node) -> bool:
@@ -172,28 +195,25 @@ class Runs:
                 self.run[self._root(x)] = at
 
     def _paying(self, blocks: Path) -> set[int]:
-        """The nodes of the runs that compute more than is joined and taken apart for them.
-
-        None are where most of the complex arithmetic is in no run: see `Lowered.is_numpys`.
-        """
-        gains: dict[int, int] = dict.fromkeys(self.run, 0)
+        """The nodes of the runs that compute more than is joined and taken apart for them."""
+        gains: dict[int, float] = dict.fromkeys(self.run, 0)
         for at in self.run:
             function = self.nodes[at].function
-            if function in TO_COMPLEX or function in TO_REAL or function in _WRITES:
+            counts = to_complex(function) or function in TO_REAL or function in _WRITES
+            if counts or is_cast(self.nodes[at]):
                 gains[self._root(at)] += self._cost(at)
         for at in self._needed_whole(blocks):
-            gains[self._root(at)] -= self._cost(at, calls=2)
+            gains[self._root(at)] -= self._size(at) / 2  # strided writes are half a pass
         for at, run in self._taken_apart():
-            gains[run] -= self._cost(at, calls=2)
-        parted = {at for at in self.run if gains[self._root(at)] > 0}
-        left = [at for at, node in self.nodes.items() if at not in parted and _computes(node)]
-        if sum(map(self._cost, left)) > sum(gain for gain in gains.values() if gain > 0):
-            return set()
-        return parted
+            gains[run] -= self._size(at) / 2
+        return {at for at in self.run if gains[self._root(at)] > 0}
 
-    def _cost(self, at: int, calls: int = 1) -> int:
-        """About what a pass over a value takes: NumPy calls for 500 elements."""
-        return 500 * calls + math.prod(self.nodes[at].shape)
+    def _cost(self, at: int) -> int:
+        """About what a call of NumPy's takes, in elements of its result."""
+        return 500 + self._size(at)
+
+    def _size(self, at: int) -> int:
+        return math.prod(self.nodes[at].shape)
 
     def _taken_apart(self) -> set[tuple[int, int]]:
         """Complex values of no run, each with a run that computes with it."""
@@ -218,4 +238,4 @@ class Runs:
         return {x for x in found if x in self.run and self.nodes[x].dtype in REAL_OF}
 
 
-__all__ = ["IMAG", "MADE", "PARTS", "REAL", "REAL_OF", "Runs", "is_by_part"]
+__all__ = ["MADE", "Runs", "is_by_part", "is_cast"]

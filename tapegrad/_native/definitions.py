@@ -30,6 +30,8 @@ COMPOSED: frozenset[Any] = frozenset(
         "average cross ediff1d gradient kron linspace nanmax nanmean nanmin nanprod nansum "
         "nanstd nanvar nan_to_num polyval ptp select trapezoid"
     ).split()
+) | frozenset(
+    getattr(np.fft, name) for name in "fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn".split()
 )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
 from tapegrad._core.scatter import selects_once
 from tapegrad._core.values import any_true
+from tapegrad._native import complex_memory, lower_fourier
 from tapegrad._native.native_ops import BOOL, TYPES, UFUNC_OF, NotFinite
 from tapegrad._native.regions import (
     Array,
@@ -64,6 +65,7 @@ class Lowered(Statements):
                 self._node(at, node)
             if block.read is not None:
                 self._read(block.read, answer)
+        self._find_arguments()
         last = blocks[-1][0]
         assert last.out is not None
         self.ends = last
@@ -89,10 +91,17 @@ class Lowered(Statements):
         dtype = getattr(x, "dtype", None)
         if type(x) is float:
             dtype = np.dtype("f8")
+        shape = getattr(x, "shape", ())
+        if dtype in complex_memory.REAL_OF and 0 not in shape:
+            strides = tuple([step // x.itemsize for step in x.strides])
+            memory = complex_memory.memory_of(self, shape, strides, dtype)
+            memory.input = at
+            self.inputs.append(memory)
+            self.wholes[at] = memory.whole()
+            return
         if dtype not in TYPES:
             self.inputs.append(None)
             return
-        shape = getattr(x, "shape", ())
         memory = Memory(shape, dense(shape, getattr(x, "strides", ())), dtype)
         memory.input, memory.kept = at, True
         self.inputs.append(memory)
@@ -125,6 +134,8 @@ class Lowered(Statements):
             elif question(asked) is not expected:  # of a constant
                 raise Unfit
             return
+        if complex_memory.lower(self, at, node) or lower_fourier.lower(self, at, node):
+            return
         node = as_numpys(unbound(node))
         if node.dtype in TYPES and is_numeric(node.kind) and 0 not in node.shape:
             found = native(self, at, node)
@@ -139,13 +150,20 @@ class Lowered(Statements):
         if _is_foreign(node.function):
             raise Unfit
         used = sorted(set(references_of(node)))
-        args = [self.values.get(x) for x in used]
+        args = [self.stored(x) for x in used]
         call = Call("call", at, node, args)
         self.place(call, args)
         for x in used:
             if x in self.python_levels:
                 call.level = max(call.level, self.python_levels[x] + 1)
         self.python_levels[at] = call.level
+
+    def _find_arguments(self) -> None:
+        """Have each call know the values in memory that it takes, also those put there later."""
+        for call in self.calls:
+            if call.kind in ("call", "check"):
+                used = [call.at] if call.node is None else sorted(set(references_of(call.node)))
+                call.args = [*call.args, *map(self.stored, used)]
 
     def _read(self, read: Any, answer: Any) -> None:
         """A question by which the program goes one way or another."""
@@ -161,7 +179,7 @@ class Lowered(Statements):
         known = _ASKED.get(question)
         if known is None or type(x) is not Array or answer[0] is not bool:
             call = Call("check", at, None, [x, question, answer])
-            self.place(call, [x])
+            self.place(call, [x, self.wholes.get(at)])
             if at in self.python_levels:
                 call.level = max(call.level, self.python_levels[at] + 1)
             return

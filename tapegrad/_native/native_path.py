@@ -69,8 +69,8 @@ class Path:
         refs = [leaf for leaf in self.end.out.leaves if type(leaf) is Ref]
         refs += [ref for _, ref in self.end.writes if type(ref) is Ref]
         for ref in refs:
-            found = self.lowered.values.get(ref.at)
-            if type(found) is Array:
+            found = self.lowered.stored(ref.at)
+            if found is not None:
                 found.memory.kept = True
 
     # -- Order -----------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ class Path:
         refs = [leaf for leaf in self.end.out.leaves if type(leaf) is Ref]
         refs += [ref for _, ref in self.end.writes if type(ref) is Ref]
         for ref in refs:
-            x = lowered.values.get(ref.at)
-            if type(x) is Array:
+            x = lowered.stored(ref.at)
+            if x is not None:
                 found.append(x.memory)
         return found
 

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import SILENT, VARIABLE, changed
+from tapegrad._native.complex_memory import REAL_OF, as_complex
 from tapegrad._native.expansion import expanded
 from tapegrad._native.native_path import ALIGNMENT, Divided, Path, paths_of
 from tapegrad._native.regions import Array, Call, Memory, Unfit
 from tapegrad._native.routines import Routine
 from tapegrad._native.split_complex import in_parts
 from tapegrad._native.workers import at_once
-from tapegrad._program.functions import may_return_an_argument
+from tapegrad._program.functions import function_of, may_return_an_argument
 from tapegrad._program.numpy_program import KEPT_BYTES
 from tapegrad._program.passes import Block
 from tapegrad._program.program import (
@@ -115,9 +116,11 @@ class Workspace:
                 )
                 lines.append(f"    {take}(x{at})")
             elif where == "arena" and memory is not None:
-                view = self._name("in", self.view(memory.whole()))
+                view = self.view(memory.whole())
+                view = as_complex(view) if at in self.path.lowered.wholes else view
+                name = self._name("in", view)
                 lines.append(
-                    f"    copyto({view}, x{at})" if memory.shape else f"    {view}[()] = x{at}"
+                    f"    copyto({name}, x{at})" if view.shape else f"    {name}[()] = x{at}"
                 )
         for i, memory in enumerate(self.path.table):
             if id(memory) in self.path.fresh:
@@ -127,12 +130,14 @@ class Workspace:
 
     def _take(self, x: Any, memory: Memory, slot: int) -> None:
         """Have a large input where it is."""
-        width = memory.dtype.itemsize
-        if tuple([s // width for s in x.strides]) == memory.strides and x.flags.aligned:
-            flat = x.ravel("K")
+        width, joined = memory.dtype.itemsize, x.dtype in REAL_OF
+        strides = tuple([s // width for s in x.strides])
+        if ((*strides, 1) if joined else strides) == memory.strides and x.flags.aligned:
+            flat = x.ravel("K").view(memory.dtype)
         else:
             flat = np.empty(memory.size, memory.dtype)
-            _region(memory.whole(), flat, 0)[...] = x
+            region = _region(memory.whole(), flat, 0)
+            (as_complex(region) if joined else region)[...] = x
         self.large[slot] = flat
         self.table[slot] = flat.ctypes.data
 
@@ -190,6 +195,11 @@ class Workspace:
     def _fetch(self, at: int) -> Callable[[], Any]:
         """A function that gives a node's value as NumPy has it."""
         lowered, values = self.path.lowered, self.values
+        if at in lowered.wholes and at not in lowered.python_levels:
+            if lowered.wholes[at].memory.input is not None:
+                return lambda: values[at]
+            whole = as_complex(self.view(lowered.wholes[at]))
+            return (lambda: whole) if lowered.kinds[at] is np.ndarray else (lambda: whole[()])
         x = lowered.values.get(at)
         if type(x) is not Array or at in lowered.python_levels:
             return lambda: values[at]
@@ -207,14 +217,18 @@ class Workspace:
     def _call(self, step: Call) -> Callable[[], None]:
         node, at, values = step.node, step.at, self.values
         assert node is not None
-        value_now = self._value_of(node)
         target = self.view(step.out) if step.out is not None else None
+        if node.dtype in REAL_OF and target is not None:
+            target = as_complex(target)
+        function = function_of(node.function)
+        if target is not None and function in _INTO and "out" not in node.kwargs:
+            node = node.again(function, node.args, node.kwargs | {"out": target})
+        value_now = self._value_of(node)
         picks = node.function is operator.getitem and type(node.args[0]) in (tuple, list)
         shares = node.kind is np.ndarray and (picks or node.shares != OWN)
         lent = may_return_an_argument(node.function)
-        shape, dtype = (), None
-        if target is not None:
-            shape, dtype = target.shape, target.dtype
+        shape, dtype = ((), None) if target is None else (target.shape, target.dtype)
+        is_complex = dtype is not None and dtype.kind == "c"
 
         def call() -> None:
             silent = node.silent
@@ -230,9 +244,10 @@ class Workspace:
             if target is not None:
                 if shape and value.shape != shape:  # as by a mask, in a call of another path
                     raise Mismatch
-                if value.dtype != dtype and value.dtype.kind == "c":  # as emath's, outside
+                if (value.dtype.kind == "c") is not is_complex:  # as emath's, outside
                     raise Mismatch
-                target[...] = value
+                if value is not target:
+                    target[...] = value
             if shares:  # memory that something else may have before the value is returned
                 value = value.copy("K")
             elif lent:
@@ -260,7 +275,7 @@ class Workspace:
         return general
 
     def _check(self, step: Call) -> Callable[[], None]:
-        _, question, answer = step.args
+        question, answer = step.args[1:3]
         fetch = self._fetch(step.at)
 
         def check() -> None:
@@ -308,6 +323,9 @@ class Workspace:
         fetch = self._name("fetch", self._fetch(leaf.at))
         return f"{self._name('own', _own)}({fetch}())"
 
+
+# Functions of NumPy's that are told where to write.
+_INTO = frozenset((np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft))
 
 # The classes of numbers.
 _NUMBERS = frozenset((float, int, bool, *[np.dtype(letter).type for letter in "?bhilqBHILQefd"]))

@@ -294,6 +294,7 @@ class Statements:
         self.statements: list[Statement] = []
         self.calls: list[Call] = []
         self.values: dict[int, Array | Number] = {}  # native values; others are Python's
+        self.wholes: dict[int, Array] = {}  # the numbers of complex values, the parts side by side
         self.memories: list[Memory] = []
         self.nodes: dict[int, Node] = {}
         self.uses: dict[int, int] = {}
@@ -307,6 +308,11 @@ class Statements:
     def alias(self, memory: Memory) -> None:
         """Say that a memory has another name, so that nobody writes to it in place."""
         self.aliased[id(memory)] = self.aliased.get(id(memory), 0) + 1
+
+    def stored(self, at: int) -> Array | None:
+        """Where the numbers of a value are in memory."""
+        found = self.wholes.get(at, self.values.get(at))
+        return found if type(found) is Array else None
 
     def memory(self, node: Node) -> Memory:
         return self.new(node.shape, dense(node.shape, node.strides), node.dtype)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._native.fourier import Fourier, Shape
 from tapegrad._native.llvm import unit
 from tapegrad._native.products import Factors, Product
 from tapegrad._native.regions import Array, Call, Memory
@@ -70,6 +71,9 @@ def routine(call: Call, threads: int) -> Routine | None:
     """A call as machine code of our own; None where it is NumPy's."""
     if call.out is None or call.kind in ("call", "check"):
         return None
+    if call.kind == "fourier":
+        (given, shape) = call.args
+        return _routine(call, [(_fourier(shape), [given, call.out])])
     a, b = call.args
     if call.kind == "cholesky":
         made = Cholesky(a.dtype, a.shape[0], a.strides, unit())
@@ -103,6 +107,11 @@ def _substitution(a: Array, b: Array) -> Substitution:
     right = (*b.strides, 1) if len(b.shape) == 1 else b.strides
     sizes = (a.shape[0], columns)
     return Substitution(a.dtype, sizes, a.strides, right, unit(), upper=a.strides[0] == 1)
+
+
+@functools.lru_cache(64)
+def _fourier(shape: Shape) -> Fourier:
+    return Fourier(shape)
 
 
 @functools.lru_cache(256)

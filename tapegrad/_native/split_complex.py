@@ -10,24 +10,15 @@ matrices, the caller) is given one that is joined for it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.quiet import silence
-from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL, TO_TRUTH, Complex, Real
-from tapegrad._native.complex_runs import (
-    IMAG,
-    MADE,
-    PARTS,
-    REAL,
-    REAL_OF,
-    Path,
-    Runs,
-    is_by_part,
-)
+from tapegrad._native.complex_arithmetic import TO_REAL, TO_TRUTH, Complex, Real, to_complex
+from tapegrad._native.complex_memory import IMAG, PARTS, REAL, REAL_OF, joint
+from tapegrad._native.complex_runs import MADE, Path, Runs, is_by_part, is_cast
 from tapegrad._native.regions import Unfit
 from tapegrad._program.functions import EXPECTATIONS
 from tapegrad._program.passes import Block
@@ -112,6 +103,8 @@ class _Parting:
             real, imag = [made(np.where, (condition, first[k], second[k])) for k in (0, 1)]
         elif node.steps is not None:
             real, imag = self._written(node)
+        elif is_cast(node):
+            real, imag = self._parts_of(node.args[0])
         elif node.function in MADE:
             real, imag = [
                 np.full(node.shape, value, REAL_OF[node.dtype])
@@ -123,7 +116,9 @@ class _Parting:
                 self._moved(node, (part, *rest)) for part in self._parts_of(node.args[0])
             ]
         else:
-            found = TO_COMPLEX[node.function](*self._operands(node, made))
+            formula = to_complex(node.function)
+            assert formula is not None
+            found = formula(*self._operands(node, made))
             real, imag = [part.argument for part in found]
         return self._shaped(node, real), self._shaped(node, imag)
 
@@ -258,24 +253,9 @@ class _Parting:
             if at in self.parts and at in self.parted and at not in self.whole:
                 self.whole.add(at)
                 node = self.nodes[at]
-                made = node.again(_joint(node.dtype, node.kind is np.ndarray), self.parts[at])
+                made = node.again(joint(node.dtype, node.kind is np.ndarray), self.parts[at])
                 made.shares = OWN
                 self.block.nodes.append((at, made))
-
-
-@functools.cache
-def _joint(dtype: Any, is_array: bool) -> Callable[..., Any]:
-    """The function that joins two parts."""
-
-    def join(real: Any, imag: Any) -> Any:
-        if not is_array:
-            return dtype.type(complex(real, imag))
-        whole = np.empty_like(real, dtype)
-        whole.real, whole.imag = real, imag
-        return whole
-
-    join.__qualname__ = f"joined to {dtype}"
-    return join
 
 
 __all__ = ["in_parts"]

@@ -19,10 +19,13 @@ from test_native import runner_of
 import tapegrad
 from tapegrad._native import complex_runs
 from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL
-from tapegrad._native.complex_runs import REAL_OF
+from tapegrad._native.complex_memory import REAL_OF
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 3e-30, 709.0, np.inf, -np.inf, np.nan]
-LARGEST = {np.exp: 2, np.sign: 2, np.absolute: 2}  # units in the last place; 1 of other functions
+# Units in the last place; 1 of other functions.
+LARGEST = dict.fromkeys((np.exp, np.sign, np.absolute, np.log), 2)
+LARGEST |= dict.fromkeys((np.sqrt, np.sin, np.cos, np.sinh, np.cosh), 4)
+LARGEST |= {np.tan: 10, np.tanh: 10}
 DTYPES = ["complex128", pytest.param("complex64", marks=pytest.mark.slow)]
 
 
@@ -207,13 +210,62 @@ def test_real_arrays_made_after_the_shape_of_complex_ones(in_any_case):
         np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
-def test_a_complex_call_that_would_only_be_joined_again_stays_numpys():
-    """Between two transforms a product in parts takes longer than NumPy's."""
-    factor = np.exp(1j * np.linspace(0, 1, 32))
-    f = lambda x: np.fft.ifft(np.fft.fft(x) * factor)  # noqa: E731
-    with np.errstate(all="ignore"):
-        _, _, calls = compiled(lambda x: np.sum(np.sin(x) + np.abs(f(x))), np.linspace(0, 1, 32))
-    assert not any("joined" in getattr(call.function, "__qualname__", "") for call in calls)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("exponent", [1, 3, -1, -2, 5, 0.5, -0.5, 1.7, -2.3, 120])
+def test_powers(exponent, dtype, in_any_case):
+    """As near as NumPy's, whose logarithm times the exponent is rounded, too."""
+    z = numbers(dtype)
+    for power in (lambda z: z**exponent, lambda z: np.power(z, exponent))[: 1 + (exponent != -1)]:
+        got, expected, calls = compiled(lambda z, power=power: -power(z), z)
+        assert [call for call in calls if isinstance(call.function, np.ufunc)] == []
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+        finite = np.isfinite(expected)
+        np.testing.assert_array_equal(np.isinf(got), np.isinf(expected))
+        unit = np.spacing(np.abs(expected[finite]))
+        most = 4 + 12 * abs(exponent)
+        assert np.all(np.abs(got[finite] - expected[finite]) <= most * unit)
+
+
+@pytest.mark.parametrize("ufunc", [np.sqrt, np.log], ids=lambda ufunc: ufunc.__name__)
+def test_roots_and_logarithms_where_sizes_overflow_or_vanish(ufunc, in_any_case):
+    sizes = [5e-324, 3e-310, 1e-200, 1.0, 1e200, 1.7e308]
+    z = np.array([complex(a, b) for a, b in itertools.product(sizes, sizes)])
+    got, expected, _ = compiled(lambda z: -ufunc(z), np.concatenate([z, -z]))
+    assert_parts_agree(got, expected, 4)
+
+
+def test_logarithms_on_the_unit_circle_keep_their_digits(in_any_case):
+    angles = np.linspace(0.1, 6, 2000)
+    z = (np.exp(1j * angles) * (1 + 1e-12 * np.sin(7 * angles))).astype("complex64")
+    got, _, _ = compiled(lambda z: -np.log(z), z)
+    expected = -np.log(z.astype("complex128"))
+    np.testing.assert_allclose(got.real, expected.real, rtol=2e-7)
+
+
+def test_complex_values_of_numpys_calls_are_read_and_written_in_place():
+    """Neither a part, nor what is joined of two, is a call."""
+    draw = np.random.default_rng(5)
+    a = draw.standard_normal((5, 5)) + 1j * draw.standard_normal((5, 5))
+
+    def f(x):
+        whole = np.linalg.inv(a * x[:, None])
+        return np.sum(np.abs(whole.T * 2) ** 2), whole, whole.imag
+
+    got, expected, calls = compiled(f, np.linspace(1, 2, 5))
+    assert [call.function.__name__ for call in calls] == ["inv"]
+    for x, y in zip(got, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [100, 50_000])
+@pytest.mark.parametrize("order", ["C", "F", "steps"])
+def test_complex_arguments_of_all_sizes_and_layouts(size, order):
+    z = np.exp(1j * np.linspace(0, 5, size)).reshape(-1, 10)
+    z = z[::2] if order == "steps" else np.asarray(z, order=order)
+    got, expected, calls = compiled(lambda z: (z * (2 + 1j) + z, z, z.real), z)
+    assert calls == []
+    for x, y in zip(got, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-14)
 
 
 STEPS = [

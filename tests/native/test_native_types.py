@@ -149,23 +149,21 @@ def test_numbers_of_numpys(dtype):
 
 
 def test_what_is_mostly_complex_is_numpys_program():
-    """Its calls one by one, between native code, took up to four times as long."""
+    """Its calls one by one, with nothing native between, take longer."""
 
-    def wave(x):
-        z = np.tan(1j * x)  # which has no meaning in real and imaginary parts here
+    def f(x):
+        z = np.arctan(0.1j * x)  # which has no meaning in real and imaginary parts here
         for _ in range(5):
-            z = np.tanh(np.sin(z))
-        return np.sum((z * np.conj(z)).real)
+            z = np.arcsinh(np.arctan(z))
+        return z
 
     x = np.linspace(0, 1, 20)
-    f = tapegrad.value_and_grad(wave)
     fast = tapegrad.compile(f, backend="llvm")
     for _ in range(3):
         f(x)
         got = fast(x)
     assert not runner_of(fast).paths
-    for a, b in zip(got, f(x), strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(got, f(x))
     spectrum = tapegrad.compile(
         lambda x: np.sum(np.abs(np.fft.rfft(np.sin(x) * x))), backend="llvm"
     )

@@ -24,6 +24,7 @@ from tapegrad._native.native_ops import (
     loop_dtype,
 )
 from tapegrad._native.regions import Array, Number, Statements
+from tapegrad._native.vector_math import WHOLE_POWERS
 from tapegrad._program.program import Node, Ref
 
 
@@ -44,9 +45,10 @@ def mapped(path: Statements, ufunc: Any, node: Node) -> Array | None:
     if any(x is None for x in operands):
         return None
     kinds = tuple([kind_of(path, x, arg) for x, arg in zip(operands, node.args, strict=True)])
-    if ufunc is np.power and (node.function is operator.pow or _POWER_LOOKS):
-        simple = _power(node.args[1])
-        if simple is not None:
+    if ufunc is np.power:
+        simple = _power(node.args[1], looks=node.function is operator.pow or _POWER_LOOKS)
+        known = None if simple is None else loop_dtype(simple, kinds[:1])
+        if known is not None and known[1] == node.dtype:
             ufunc, operands, kinds = simple, operands[:1], kinds[:1]
     found = loop_dtype(ufunc, kinds)
     if found is None or found[1] != node.dtype or not is_known(ufunc, found[0]):
@@ -128,13 +130,19 @@ def cast_of(path: Statements, node: Node) -> Array | None:
     return path.stated(Cast, [x], node.dtype, path.memory(node).whole())
 
 
-def _power(exponent: Any) -> Any:
-    """The ufunc that NumPy calls in place of `power` for some exponents, which are one number."""
+def _power(exponent: Any, *, looks: bool) -> Any:
+    """The function of one argument that takes the place of `power` for some known exponents.
+
+    looks: whether NumPy has one for that, too.
+    """
     if isinstance(exponent, (np.generic, np.ndarray)) and exponent.ndim == 0:
         exponent = exponent.item()
     if type(exponent) not in (int, float):
         return None
-    return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
+    if exponent in WHOLE_POWERS:
+        return WHOLE_POWERS[int(exponent)]
+    known = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
+    return known.get(exponent) if looks else None
 
 
 # Whether `np.power` looks for such an exponent itself, or `**` alone does.

@@ -377,6 +377,56 @@ def power(x: Real, y: Real) -> Real:
     return one.select(x.of(1.0), value)
 
 
+class WholePower:
+    """The power to a whole exponent that is known, by products of pairs of numbers."""
+
+    nin, nout = 1, 1
+
+    def __init__(self, exponent: int) -> None:
+        self.exponent = exponent
+        self.__name__ = f"power_{'m' * (exponent < 0)}{abs(exponent)}"
+
+    def resolve_dtypes(self, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+        return np.square.resolve_dtypes(kinds)
+
+    def __call__(self, x: Real) -> Real:
+        left = abs(self.exponent)
+        pair = (x, x.of(0.0)) if self.exponent > 0 else _inverse(x)
+        # Low parts of the least results would vanish, so that these are scaled.
+        step = 1000 // left
+        small = abs(pair[0]) < 2.0 ** (-600 // left)
+        scale = small.select(x.of(2.0**step), x.of(1.0))
+        pair = pair[0] * scale, pair[1] * scale
+        plain, out, simple = pair[0], None, None
+        while left:
+            if left % 2:
+                out = pair if out is None else _pair_product(out, pair)
+                simple = plain if simple is None else simple * plain
+            left //= 2
+            if left:
+                pair, plain = _pair_product(pair, pair), plain * plain
+        assert out is not None
+        assert simple is not None
+        usual = (abs(out[0]) < INF) & (abs(out[0]) > 0.0)  # else low parts are NaN, or signs lost
+        value = usual.select(out[0] + out[1], simple)
+        return value * small.select(x.of(2.0 ** (-step * abs(self.exponent))), x.of(1.0))
+
+
+def _inverse(x: Real) -> tuple[Real, Real]:
+    q = 1.0 / x
+    p, e = product(q, x)
+    rest = ((1.0 - p) - e) / x
+    return q, (abs(rest) < INF).select(rest, x.of(0.0))
+
+
+def _pair_product(a: tuple[Real, Real], b: tuple[Real, Real]) -> tuple[Real, Real]:
+    p, e = product(a[0], b[0])
+    return fast_sum(p, e + (a[0] * b[1] + a[1] * b[0]))
+
+
+WHOLE_POWERS = {n: WholePower(n) for n in (*range(-12, -1), *range(3, 13))}
+
+
 def logaddexp(a: Real, b: Real) -> Real:
     d = a - b
     larger = (d > 0.0).select(a, b)
@@ -634,7 +684,8 @@ def cbrt(x: Real) -> Real:
 
 
 # The table: what each ufunc is.
-FORMULAS: dict[np.ufunc, Callable[..., Any]] = {
+FORMULAS: dict[Any, Callable[..., Any]] = {
+    **{power: power for power in WHOLE_POWERS.values()},
     np.exp: exp,
     np.exp2: exp2,
     np.expm1: expm1,
@@ -663,4 +714,4 @@ FORMULAS: dict[np.ufunc, Callable[..., Any]] = {
     np.logaddexp2: logaddexp2,
 }
 
-__all__ = ["FORMULAS"]
+__all__ = ["FORMULAS", "WHOLE_POWERS"]

@@ -15,6 +15,7 @@ from tapegrad._core.quiet import silence
 from tapegrad._native.native_ops import (
     BOOL,
     LOGICAL,
+    TYPES,
     Bits,
     Cast,
     Where,
@@ -123,9 +124,15 @@ def clip(path: Statements, node: Node) -> Array | None:
 
 def cast_of(path: Statements, node: Node) -> Array | None:
     x = path.operand(node.args[0])
-    if type(x) is not Array or not can_cast(x.dtype, node.dtype):
+    if type(x) is not Array or x.shape != node.shape:
         return None
-    if x.shape != node.shape:
+    if x.dtype.kind == "f" and node.dtype.kind == "i" and node.dtype in TYPES:
+        least = float(np.iinfo(node.dtype).min)
+        # Numbers beyond the integers, and NaN, become what the processor makes of them.
+        path.asked(np.less, x, expected=False, others=[Number(least, x.dtype)])
+        path.asked(np.greater_equal, x, expected=False, others=[Number(-least, x.dtype)])
+        path.asked(np.isnan, x, expected=False)
+    elif not can_cast(x.dtype, node.dtype):
         return None
     return path.stated(Cast, [x], node.dtype, path.memory(node).whole())
 

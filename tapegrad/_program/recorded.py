@@ -35,6 +35,11 @@ _READS_MEMORY = (
     "array, a library in C): join values with np.stack, and make buffers with np.zeros_like"
 )
 
+_READS_WHOLE_NUMBERS = (
+    "it hands whole numbers to code that reads their memory: to read a plain array `a` at places "
+    "`i` that it computes, write np.asarray(a, like=i)[i], or np.take"
+)
+
 
 _MOST_BYTES = 1 << 12  # that code may read as the answer of a question
 
@@ -339,7 +344,8 @@ class Recorded(Mapped):
             return np.empty((), object)
         if self.dtype.kind in "biu" and self.nbytes <= _MOST_BYTES and copy is not False:
             return self._by_answer(dtype, copy)
-        self.recorder.give_up(_READS_MEMORY)
+        whole = self.dtype.kind in "iu"
+        self.recorder.give_up(_READS_WHOLE_NUMBERS if whole else _READS_MEMORY)
         # The memory itself, as of a plain array: as_strided reaches beyond a view of it.
         return np.array(self._value, dtype, copy=copy)
 

@@ -170,3 +170,47 @@ def test_what_is_mostly_complex_is_numpys_program():
     for _ in range(3):
         spectrum(x)
     assert runner_of(spectrum).paths
+
+
+@pytest.mark.parametrize("whole", ["i8", "i4", "i1"])
+@pytest.mark.parametrize("real", ["f8", "f4"])
+def test_reals_as_whole_numbers(whole, real):
+    """Those that no whole number is near are what NumPy makes of them."""
+    x = np.linspace(-120.5, 60.5, 37).astype(real)
+    f = lambda x: (np.floor(x).astype(whole) * 2, (x * 1.5).astype(whole))  # noqa: E731
+    fast = tapegrad.compile(f, backend="llvm")
+    x /= 1.5
+    for _ in range(3):
+        fast(x)
+    (way,) = runner_of(fast).paths
+    assert way.path.lowered.calls == []
+    for special in (1, 1e30, -1e30, np.nan, np.inf, 2.0**31, -(2.0**31), 2.0**63, 127, -129, 1):
+        x[7] = special
+        with np.errstate(all="ignore"):
+            for a, b in zip(fast(x), f(x), strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_array_equal(a, b)
+
+
+def test_a_plain_array_is_read_at_places_that_are_computed():
+    """As a plain array it would not be seen; the warning says how it is."""
+    image = np.random.default_rng(0).standard_normal((40, 50))
+
+    def shifted(p, like):
+        y, x = np.meshgrid(np.arange(40), np.arange(50), indexing="ij")
+        x = np.clip(x + p[0] * y, 0, 48.5)
+        i = np.floor(x).astype(int)
+        source = np.asarray(image, like=i) if like else image
+        return np.sum(source[y, i] * (1 + i - x) + source[y, i + 1] * (x - i))
+
+    p = np.array([0.3])
+    slope = tapegrad.grad(lambda p: shifted(p, like=True))
+    fast = tapegrad.compile(slope, backend="llvm")
+    for _ in range(4):
+        got = fast(p)
+    np.testing.assert_allclose(got, slope(p), rtol=1e-12)
+    (way,) = runner_of(fast).paths
+    assert way.path.lowered.calls == []
+    plain = tapegrad.compile(tapegrad.grad(lambda p: shifted(p, like=False)))
+    with pytest.warns(tapegrad.EagerWarning, match=r"np\.asarray\(a, like=i\)\[i\]"):
+        np.testing.assert_allclose(plain(p), slope(p), rtol=1e-12)

@@ -42,17 +42,29 @@ def bincount(path: Statements, node: Node) -> Array | None:
     bound = _bound(node, ("x", "weights", "minlength"))
     if bound is None or (bound.get("minlength"),) != node.shape:
         return None
-    index, given = path.operand(bound["x"]), path.operand(bound.get("weights"))
-    if type(index) is not Array or type(given) is not Array or given.dtype != node.dtype:
+    return _sums(path, node, bound["x"], bound.get("weights"), 0)
+
+
+def added(path: Statements, node: Node) -> Array | None:
+    """The transpose of a look-up in `np.interp`: zeros, to which is added at places."""
+    bound = _bound(node, ("places", "picked", "size"))
+    if bound is None or (bound.get("size"),) != node.shape:
+        return None
+    return _sums(path, node, bound["places"], bound["picked"], -node.shape[0])
+
+
+def _sums(path: Statements, node: Node, places: Any, numbers: Any, least: int) -> Array | None:
+    """The sums of the numbers at each place, of which none is below the least."""
+    index, given = _widened(path, path.operand(places)), path.operand(numbers)
+    if index is None or type(given) is not Array or given.dtype != node.dtype:
+        return None
+    if index.shape != given.shape:
         return None
     (n,) = node.shape
-    index = _widened(path, index)
-    if index is None or index.shape != given.shape:
-        return None
-    path.require_within(index, n, least=0)
+    path.require_within(index, n, least)
     memory = path.memory(node)
     path.stated(Cast, [Number(0, node.dtype)], node.dtype, memory.whole())
-    out = Array(memory, 0, (0,), index.shape)
+    out = Array(memory, 0, (0,) * len(index.shape), index.shape)
     path.stated(Cast, [given], node.dtype, out, np.add, (Place(index, n, 1),))
     return memory.whole()
 
@@ -345,4 +357,4 @@ def reader(function: Any) -> Callable[[Statements, Node], Array | None] | None:
     return take if METHODS.get(function) == "take" else READS.get(function)
 
 
-__all__ = ["gather", "is_by_data", "is_write", "reader", "write"]
+__all__ = ["added", "gather", "is_by_data", "is_write", "reader", "write"]

@@ -55,6 +55,8 @@ def _at_places(path: Statements, at: int, node: Node) -> Any:
         return places.gather(path, node, path.operand(args[0]), args[1])
     if getattr(function, "__qualname__", "") == "_take_positions":
         return places.take(path, _turned(node))
+    if getattr(function, "__qualname__", "") == "_add_at_positions":
+        return places.added(path, node)
     stated = places.reader(function) or sums.meaning(function)
     if stated is not None:
         return stated(path, node)

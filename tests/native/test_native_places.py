@@ -514,3 +514,24 @@ def test_what_a_mask_selects_is_machine_code_of_the_shape_that_it_has(name):
                 first(x)
         (way,) = runner_of(first).paths
         np.testing.assert_allclose(Workspace(way.path).run(x), slope(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("transform", [tapegrad.grad, tapegrad.hessian, "vmap"])
+def test_what_np_interp_looks_up_is_added_up_in_machine_code(transform):
+    x, knots = np.linspace(-0.5, 4.5, 37), np.arange(5.0)
+
+    def loss(y):
+        return np.sum(np.interp(x, knots, y) ** 3)
+
+    y = np.array([0.3, -1.0, 2.0, 0.5, 1.5])
+    if transform == "vmap":
+        f, y = tapegrad.vmap(tapegrad.grad(loss)), np.stack([y, y[::-1]])
+    else:
+        f = transform(loss)
+    fast = tapegrad.compile(f, backend="llvm")
+    for _ in range(4):
+        got = fast(y)
+    np.testing.assert_allclose(got, f(y), rtol=1e-12, atol=1e-12)
+    (way,) = runner_of(fast).paths
+    called = [call.node.function for call in way.path.lowered.calls if call.kind == "call"]
+    assert not any("add_at" in getattr(function, "__qualname__", "") for function in called)

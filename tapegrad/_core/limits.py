@@ -24,6 +24,8 @@ from tapegrad._core.replay import live_steps
 from tapegrad._core.series import (
     GRID,
     ROUNDING,
+    NoSeries,
+    Series,
     constant,
     grid,
     remembering,
@@ -232,7 +234,7 @@ def _limits(
             add_to(bars, at, constant(bar))
         backward(lines.entries, changes, bars, lines.nearby)
         return [
-            (bars[at].limit, bars[at].outside) if at in bars else _nothing(like)
+            _told(bars[at], bars[at].limit) if at in bars else _nothing(like)
             for at, like in inputs
         ]
 
@@ -252,7 +254,7 @@ def _limits_ahead(
     def along(which: str, sign: int) -> list[Any]:
         changes = lines.changes(which, sign, inputs, [dot for _, dot in inputs])
         return [
-            (changes[at].slope * sign, changes[at].outside) if at in changes else _nothing(like)
+            _told(changes[at], changes[at].slope * sign) if at in changes else _nothing(like)
             for at, like in results
         ]
 
@@ -260,8 +262,14 @@ def _limits_ahead(
     return _of_lines(along, count, [like for _, like in results])
 
 
-def _nothing(like: Any) -> tuple[Any, Any]:
-    return np.zeros(like.shape), np.zeros(like.shape, bool)
+def _told(series: Series, limit: Any) -> tuple[Any, Any, Any]:
+    """A limit, where it is outside of a domain, and where no other powers tell more of it."""
+    return limit, series.outside, series.refused
+
+
+def _nothing(like: Any) -> tuple[Any, Any, Any]:
+    none = np.zeros(like.shape, bool)
+    return np.zeros(like.shape), none, none
 
 
 def _of_lines(
@@ -274,7 +282,10 @@ def _of_lines(
     """
     first: list[Any] = []
     for which in LINES if count > 1 else LINES[:2]:
-        both = [_of_both(*pair) for pair in zip(along(which, 1), along(which, -1), strict=True)]
+        right = along(which, 1)
+        if not first and _is_lost(right, parts):
+            break
+        both = [_of_both(*pair) for pair in zip(right, along(which, -1), strict=True)]
         if not first:
             first = [limit for limit, _ in both]
             pairs = zip(first, parts, strict=True)
@@ -288,6 +299,20 @@ def _of_lines(
     return first
 
 
+def _is_lost(right: Sequence[Any], parts: Sequence[Any]) -> bool:
+    """Whether one side knows of no limit that is sought, so that the other need not be asked.
+
+    Raise NoSeries where this is so whatever powers are kept.
+    """
+    sought = [np.isnan(part) for part in parts]
+    pairs = list(zip(right, sought, strict=True))
+    if not all((np.isnan(limit) & ~outside)[at].all() for (limit, outside, _), at in pairs):
+        return False
+    if all(refused[at].all() for (_, _, refused), at in pairs):
+        raise NoSeries
+    return True
+
+
 def _is_complex(value: Any) -> bool:
     return bool(np.result_type(value).kind == "c")
 
@@ -299,7 +324,7 @@ def _is_small(entries: Sequence[Entry], inputs: Sequence[Any]) -> bool:
 
 def _of_both(on_right: Any, on_left: Any) -> tuple[Any, Any]:
     """The limit from both sides, or from the one that is in the domain; where neither is."""
-    (right, no_right), (left, no_left) = on_right, on_left
+    (right, no_right, _), (left, no_left, _) = on_right, on_left
     mean = np.where(right == left, right, (right + left) / 2)
     near = np.isfinite(mean) & (np.abs(mean) <= AGREE * np.maximum(np.abs(right), np.abs(left)))
     mean = np.where(near, 0.0, mean)

@@ -64,6 +64,7 @@ def grid(root: int, low: int, high: int) -> Iterator[None]:
 
 EXACT = 1 << 20  # the power up to which polynomials are known, none of whose terms is left out
 OUTSIDE = -EXACT  # that up to which an element is known that lies outside of a domain
+REFUSED = OUTSIDE // 4 - 1  # and one of which no grid of powers tells anything
 # Of a change, what the value is: the kept one and its constant term; that term; unknown; 0.
 HERE, THERE, LOST, ZERO = range(4)
 ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
@@ -75,6 +76,10 @@ STEP = 1e-7  # the distance at which a function is asked what it is on this side
 
 class UnknownSeries(Exception):  # noqa: N818 - no error: the caller gives up the limit
     """A function whose series is not known was asked for one."""
+
+
+class NoSeries(UnknownSeries):
+    """One that has none here, whatever powers are kept."""
 
 
 class Series(NDArrayOperatorsMixin):
@@ -91,10 +96,10 @@ class Series(NDArrayOperatorsMixin):
         place = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * (terms.ndim - 1))
         self.terms = np.where(place < known, terms, 0.0)
         lost = ~np.isfinite(self.terms).all(axis=0)
-        outside = known <= OUTSIDE
+        outside, refused = known <= OUTSIDE, known == REFUSED
         kept = np.minimum(np.maximum(known, GRID.low), GRID.high)
-        known = np.where(known >= EXACT, EXACT, kept)
-        self.known = np.where(outside, OUTSIDE, np.where(lost, GRID.low, known))
+        known = np.where(lost, GRID.low, np.where(known >= EXACT, EXACT, kept))
+        self.known = np.where(outside, OUTSIDE, np.where(refused, REFUSED, known))
         self.terms[:, lost] = 0
         self.logs = np.zeros(self.known.shape) if logs is None else logs
         self.state = np.zeros(self.known.shape, int) if state is None else state
@@ -237,6 +242,11 @@ class Series(NDArrayOperatorsMixin):
         return self.known <= OUTSIDE
 
     @property
+    def refused(self) -> Any:
+        """Where nothing is known, whatever powers are kept."""
+        return self.known == REFUSED
+
+    @property
     def moved(self) -> Any:
         """Of a change: where the value on this side is not the one that is kept."""
         return (self.state == THERE) | (self.state == LOST) | (self.terms[-GRID.low] != 0)
@@ -317,12 +327,12 @@ def state_of_sum(states: Sequence[Any], constants: bool = False) -> Any:
 
 
 def constant(value: Any) -> Series:
-    """The series of an array that does not change; infinities and NaNs are not known."""
+    """The series of an array that does not change; infinities and NaNs have none."""
     value = np.asarray(value)
     value = value.astype(complex if value.dtype.kind == "c" else float)
     terms = np.zeros((GRID.width, *value.shape), value.dtype)
     terms[-GRID.low] = value
-    return Series(terms, np.full(value.shape, EXACT))
+    return Series(terms, np.where(np.isfinite(value), EXACT, REFUSED))
 
 
 def step(direction: Any, bend: Any = 0.0) -> Series:
@@ -333,9 +343,10 @@ def step(direction: Any, bend: Any = 0.0) -> Series:
     return Series(terms, np.full(direction.shape, EXACT))
 
 
-def unknown(shape: tuple[int, ...], kind: Any = float) -> Series:
-    """Series of which nothing is known."""
-    return Series(np.zeros((GRID.width, *shape), kind), np.full(shape, GRID.low))
+def unknown(shape: tuple[int, ...], kind: Any = float, why: Any = None) -> Series:
+    """Series of which nothing is known; why: what was raised for want of them."""
+    known = REFUSED if isinstance(why, NoSeries) else GRID.low
+    return Series(np.zeros((GRID.width, *shape), kind), np.full(shape, known))
 
 
 def as_series(value: Any) -> Series:
@@ -408,6 +419,8 @@ def _multiply(x: Any, y: Any) -> Series:
     known = np.where(high, np.minimum(known, GRID.high), known)
     # Of what nothing is known, not even the first power is.
     known = np.where(low | (x.known <= GRID.low) | (y.known <= GRID.low), GRID.low, known)
+    refused = x.refused & (y.refused | (y.lead < y.known)) | y.refused & (x.lead < x.known)
+    known = np.where(refused, REFUSED, known)
     known = np.where(x.outside | y.outside, OUTSIDE, known)
     return Series(total, np.where(x.zero | y.zero, EXACT, known))
 
@@ -473,16 +486,20 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
     known = np.where(np.isnan(w[0]) & ~zero, OUTSIDE, known)
     result = Series(_shifted(w, GRID.low - place), known)
     if zero.any():
-        exact = exact & zero & (p > 0)
+        exact = exact & zero
         result.terms[:, zero] = 0
         # Of a zero up to a power the root is zero up to its root.
         rest = np.where(x.known > 0, np.floor(x.known * max(p, 0)), GRID.low).astype(int)
-        rest = rest if p > 0 else np.full_like(rest, GRID.low)
-        result.known = np.where(
-            zero, np.where(exact, EXACT, np.clip(rest, GRID.low, GRID.high)), result.known
-        )
-        result.known = np.where(x.outside, OUTSIDE, result.known)
+        rest = rest if p > 0 else np.where(exact, REFUSED, GRID.low)
+        rest = np.where(rest == REFUSED, REFUSED, np.clip(rest, GRID.low, GRID.high))
+        rest = np.where(exact & (p > 0), EXACT, rest)
+        result.known = _of_lost(x, np.where(zero, rest, result.known))
     return result
+
+
+def _of_lost(x: Series, known: Any) -> Any:
+    """Up to which power a function of x is known, which is lost where x is."""
+    return np.where(x.outside | x.refused, x.known, known)
 
 
 def _reciprocal(x: Any) -> Series:
@@ -516,14 +533,13 @@ def _exp(x: Any) -> Series:
     w = np.where(small, w, 0.0)
     kept = np.minimum(x.known, GRID.high)
     known = np.where(falls, GRID.high, np.where(small, kept, GRID.low))
-    plain = Series(w, np.where(x.outside, OUTSIDE, known))
+    plain = Series(w, _of_lost(x, known))
     if not x.logs.any():
         return plain
     moved = x.logs * GRID.root
     place = np.round(moved).astype(int)
     known = np.where(np.abs(place - moved) < 1e-9, _sum(plain.known, place), GRID.low)
-    known = np.where(x.outside, OUTSIDE, known)
-    return Series(_shifted(plain.terms, -place), known)
+    return Series(_shifted(plain.terms, -place), _of_lost(x, known))
 
 
 def _log(x: Any) -> Series:
@@ -547,7 +563,7 @@ def _log(x: Any) -> Series:
             w[k - GRID.low] = (a[k] - total / k) / a[0]
     known = np.where(x.known >= EXACT, GRID.high, x.known - lead)
     known = np.where(zero, GRID.low, np.where(np.isnan(w[-GRID.low]), OUTSIDE, known))
-    known = np.where(x.outside, OUTSIDE, known)
+    known = _of_lost(x, np.where(x.zero, REFUSED, known))
     return Series(w, known, np.where(zero, 0.0, lead / GRID.root))
 
 
@@ -745,7 +761,7 @@ def beside_limit(x: Any) -> Any:
 
 def _raised(x: Any, p: Any) -> Series:
     if isinstance(p, Series):
-        raise UnknownSeries
+        raise NoSeries
     exponents = np.unique(p)
     if exponents.size != 1:
         raise UnknownSeries
@@ -758,6 +774,8 @@ def _raised(x: Any, p: Any) -> Series:
 def _sign(x: Series) -> Any:
     """The signs, all of which must be known but for those outside of a domain."""
     found = np.where(x.outside, 0.0, x.sign)
+    if x.refused.any():
+        raise NoSeries
     if np.isnan(found).any():
         raise UnknownSeries
     return found
@@ -886,6 +904,7 @@ __all__ = [
     "THERE",
     "UFUNCS",
     "ZERO",
+    "NoSeries",
     "Series",
     "UnknownSeries",
     "agrees",

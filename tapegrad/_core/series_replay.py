@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from tapegrad._core.series import (
     THERE,
     UFUNCS,
     ZERO,
+    NoSeries,
     Series,
     UnknownSeries,
     agrees,
@@ -74,8 +74,12 @@ class _Call:
         if _is_kept(self.out):
             argument = _ARGUMENTS.get(getattr(self.rule, "function", None))
             if argument is not None and not _is_kept(self.raws[0]):
-                found = argument(self.out, *self.raws[1:])
-                if self.slots[0] in changes and changes[self.slots[0]].shape == np.shape(found):
+                found, at = argument(self.out, *self.raws[1:]), self.slots[0]
+                if at in changes:
+                    told = changes[at].shape == np.shape(found)
+                else:  # a constant
+                    told = np.all(np.isfinite(found))
+                if told:
                     self.raws = (found, *self.raws[1:])
         self.moving = [at in changes and at != -1 for at in self.slots]
         pairs = zip(self.slots, self.moving, strict=True)
@@ -213,15 +217,17 @@ class _Call:
         if found is not None:
             return found
         value, moved = self.value(), self.moved
-        found, along = None, self.rule.along
+        found, along, never = None, self.rule.along, True
         if self.known and (along is not self.rule.function or along in UFUNCS):
-            with suppress(UnknownSeries):
+            try:
                 found = as_series(along(*self.args))
+            except UnknownSeries as error:
+                never = isinstance(error, NoSeries)
         if found is None:
             try:
                 found = self._by_partials(value, moved)
             except UnknownSeries:
-                if not self.known:
+                if not self.known or never and sum(self.moving) > 1:
                     raise
                 found = smooth(along, self.args)
         return found.change(value, moved | (self.rule.along is not self.rule.function))
@@ -335,10 +341,10 @@ class _Call:
         shape = g.shape if raw is None else np.shape(raw)
         try:
             bar = _fitted(self._slope(g, out, at), shape)
-        except UnknownSeries:
+        except UnknownSeries as why:
             if self.form != "elementwise":
                 return unknown(shape, change.dtype)
-            nothing = unknown(g.shape, np.result_type(g.dtype, out.dtype, change.dtype))
+            nothing = unknown(g.shape, np.result_type(g.dtype, out.dtype, change.dtype), why)
             bar = _fitted(g * nothing, shape)  # what has no cotangent needs no partial
         return bar if change.dtype.kind == "c" else bar.real
 
@@ -419,16 +425,18 @@ def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -
             continue
         if not any(at in changes for at in _as_tuple(slots) if at != -1):
             continue
-        made, call = None, None
+        made, call, why = None, None, None
         if type(rule) is not Mark:
             call = _Call(entry, changes, nearby)
-            with suppress(UnknownSeries):
+            try:
                 made = call.change()
                 made.side = call.side(made)
                 if made.side is None and slot in kept:
                     made.side = made.value_beside(kept[slot])
+            except UnknownSeries as error:
+                why = error
         if made is None:
-            made = unknown(_shape(entry, changes), _kind(entry, changes))
+            made = unknown(_shape(entry, changes), _kind(entry, changes), why)
             if call is not None:
                 made = call.but_still(made)
         changes[slot] = made

@@ -17,6 +17,7 @@ pytest.importorskip("mpmath")
 import mpmath as mp
 
 from tapegrad import grad, hessian, jacfwd, jacrev, jvp, vjp
+from tapegrad._core import limits
 from tapegrad._transforms.recording import Recording
 
 
@@ -260,3 +261,38 @@ def test_no_limit_is_sought_where_the_value_is_infinite(monkeypatch):
         value, pullback = vjp(f, x)
         assert value == np.inf
         np.testing.assert_array_equal(pullback(1.0)[0], expected)
+
+
+def of_power_of_zero(p):
+    return np.log(p[0] * p[1] + 1 / (1 + (np.array(0.0) / p[0]) ** -p[1]))
+
+
+ASKED = {  # how many sides of lines are asked for a limit, with as few and with more powers
+    "a power of zero, of which none has a series": (of_power_of_zero, [2.0, 3.0], [0.5, 1 / 3], 1),
+    "a limit of few powers": (lambda p: np.sqrt(p[0] * p[0]) * p[1], [0.0, 3.0], [0.0, 0.0], 6),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ASKED)
+def test_more_is_asked_only_where_it_can_tell_a_limit(name, monkeypatch):
+    f, x, expected, most = ASKED[name]
+    asked = []
+
+    def counted(*args):
+        asked.append(args)
+        return limits_forward(*args)
+
+    limits_forward = limits.forward
+    monkeypatch.setattr(limits, "forward", counted)
+    found = grad(f)(np.array(x))
+    assert np.all(np.isnan(found) | np.isclose(found, expected))
+    assert 0 < len(asked) <= most
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_constant_zero_over_what_moves_is_zero_on_every_line():
+    def f(p):
+        return 1 / (1 + (np.array(0.0) / p[0]) ** -p[1])
+
+    assert grad(f)(np.array([2.0, 3.0]))[0] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 from tapegrad.autograd._declarations import OVERRIDES
 
 
+@functools.cache
 def _home(module: str) -> Any:
     """tapegrad's mirror of a module of SciPy's, or SciPy's own where there is none."""
     mirror = f"tapegrad.scipy.{module}"

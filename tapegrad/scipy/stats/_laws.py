@@ -11,8 +11,8 @@ Must not know the objects of `scipy.stats`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Density:
     points: of a law from a finite end to infinity, plain points `(*shapes)` that divide it for
         quadrature, in order, in place of quantiles; what is farther off than the last is a tail
     score: partials of `logpdf` by y and by each shape, in place of those of the formula; for speed
+    area_slopes: those by y of `cdf`, `sf`, `logcdf` and `logsf`, of a law without shapes; the same
     mean, variance, entropy: of the shapes, in place of quadrature (or, of a discrete law, of a
         sum; that has no such entropy)
     """
@@ -49,6 +50,7 @@ class Density:
     kinks: Formula | None = None
     points: Formula | None = None
     score: tuple[Formula, ...] = ()
+    area_slopes: Mapping[str, Formula] = field(default_factory=dict)
     mean: Formula | None = None
     variance: Formula | None = None
     entropy: Formula | None = None

@@ -8,7 +8,7 @@ answers nan, for parameters outside of their domain, so are the derivatives.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -269,7 +269,7 @@ class ContinuousMethods(Methods):
             formula,
             arrays=len(self.shapes) + 3,
             signature=self.signature("x", "loc=0, scale=1"),
-            quick=self._quick if method == "logpdf" and self.law.score else None,
+            quick=self._quick(method),
         )
         return made
 
@@ -337,29 +337,45 @@ class ContinuousMethods(Methods):
 
         return _one_of(fails, as_power, lambda y: self.formulas.pdf(y, *shapes), y, inner)
 
-    def _quick(self, g: Any, args: Any, wanted: Any) -> list[Any] | None:
-        """The cotangents of a log density's arguments by the law's score, if all are inside."""
+    def _quick(self, method: str) -> Callable[..., Any] | None:
+        """The cotangents `(g, args, wanted)` of a method's arguments by the law's own slopes."""
+        if method == "logpdf" and self.law.score:
+            return functools.partial(self._by_slopes, self.law.score, True)
+        if method in self.law.area_slopes:
+            return functools.partial(self._by_slopes, (self.law.area_slopes[method],), False)
+        return None
+
+    def _by_slopes(
+        self, slopes: Sequence[Any], per_scale: bool, g: Any, args: Any, wanted: Any
+    ) -> list[Any] | None:
+        """Cotangents by slopes of y and of each shape, if all points are inside.
+
+        per_scale: whether the logarithm of the scale is subtracted.
+        """
         x, *shapes, loc, scale = args
-        if not np.all(np.greater(scale, 0)) or np.any(np.isnan(self._support(tuple(shapes))[0])):
+        if not np.all(np.greater(scale, 0)):
+            return None
+        if shapes and np.any(np.isnan(self._support(tuple(shapes))[0])):
             return None
         y = (x - loc) / scale
         if not self._surely_inside(y):
             return None
-        score = self.law.score
-        bar = score[0](y, *shapes) * g
+        bar = slopes[0](y, *shapes) * g
         bar /= scale
         bars = [bar if wanted[0] else None]
-        for partial, want in zip(score[1:], wanted[1:], strict=False):
+        for partial, want in zip(slopes[1:], wanted[1:], strict=False):
             bars.append(partial(y, *shapes) * g if want else None)
         by_loc, by_scale = wanted[-2:]
         bars.append((-np.sum(bar) if np.ndim(loc) == 0 else -bar) if by_loc else None)
         if not by_scale:
             bars.append(None)
         elif np.ndim(scale) == 0:
-            whole = np.broadcast_to(g, np.shape(bar))
-            bars.append(-(np.vdot(bar, np.broadcast_to(y, np.shape(bar))) + np.sum(whole) / scale))
+            total = np.vdot(bar, np.broadcast_to(y, np.shape(bar)))
+            if per_scale:
+                total = total + np.sum(np.broadcast_to(g, np.shape(bar))) / scale
+            bars.append(-total)
         else:
-            bars.append(-(bar * y + g / scale))
+            bars.append(-(bar * y + g / scale) if per_scale else -(bar * y))
         return bars
 
     def _surely_inside(self, y: Any) -> bool:

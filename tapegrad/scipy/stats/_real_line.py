@@ -76,6 +76,11 @@ def _student_logpdf(y: Any, df: Any) -> Any:
     return np.where(finite, _student_height(df) - fall, log_normal(y))
 
 
+def _normal_hazard(y: Any) -> Any:
+    """The density over the area below; erfcx overflows where that is zero."""
+    return np.sqrt(2 / np.pi) / sp.erfcx(y * (-1 / ROOT_2))
+
+
 def _student_score(y: Any, df: Any) -> Any:
     if np.all(np.isfinite(df)):
         return -(df + 1) * y / (df + y * y)
@@ -412,6 +417,12 @@ LAWS: dict[str, Density] = {
         logcdf=sp.log_ndtr,
         even=True,
         score=(lambda y: -y,),
+        area_slopes={
+            "cdf": lambda y: np.exp(log_normal(y)),
+            "sf": lambda y: -np.exp(log_normal(y)),
+            "logcdf": _normal_hazard,
+            "logsf": lambda y: -_normal_hazard(-y),
+        },
         entropy=lambda: (1 + LOG_2PI) / 2,
         mean=lambda: 0.0,
         variance=lambda: 1.0,

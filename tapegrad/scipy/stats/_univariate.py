@@ -146,8 +146,9 @@ class Distribution(_Generic):
         """The method as a primitive."""
         theirs = _THEIRS.get(self.name, self)
         known = type(self) is _CLASSES.get(type(theirs))
-        hooks = vars(self).keys() - vars(theirs).keys()  # set on the object, as `_logpdf`
-        known = known and not any(name in dir(type(self)) for name in hooks)
+        own, others = vars(self).keys(), vars(theirs).keys()
+        if not own <= others:  # set on the object, as `_logpdf`
+            known = known and not any(name in dir(type(self)) for name in own - others)
         if not known or (self.a, self.b) != (theirs.a, theirs.b):
             raise NotDifferentiableError(
                 f"scipy.stats.{self.name}.{method}: not differentiable (tapegrad knows no formula "

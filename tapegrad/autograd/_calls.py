@@ -7,6 +7,7 @@ and vmaps. Must not know which functions are primitives.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -146,6 +147,7 @@ class PrimitiveCall(General):
         self.out_structure: Any = LEAF
         self.tape: Any = None  # of the innermost transform, if it is no vmap
         self._transposing = False  # whether the vjp is called for a tangent
+        self._made: tuple[Any, list[Any], Function] | None = None  # see `_vjp_of`
         self._vjp = primitive_vjps.get(primitive)
         self._jvp: Function | None = self._push if primitive in primitive_jvps else None
         if self._vjp is None and self._jvp is None:
@@ -279,8 +281,10 @@ class PrimitiveCall(General):
         except LeakedValueError:
             if inner is not None or not self._is_over():
                 raise
+            self._made = None
             with self.tape.open_again():
                 parts = [_without(self.tape, part) for part in function(argnums, gs, outs, args)]
+            self._made = None  # it may hold values of the tape that is closed
             if any(map(in_trace, parts)):
                 raise
             return parts
@@ -296,10 +300,8 @@ class PrimitiveCall(General):
         return self.tape is not None and self.tape.parent is None and self.tape.is_closed()
 
     def _bars(self, argnums: Any, gs: list[Any], outs: list[Any], args: list[Any]) -> Any:
-        assert self._vjp is not None
-        ans, g = self._out(outs), self._out(gs)
-        vjp = self._vjp(argnums, ans, self._args(args), self.kwargs)
-        trees = list(vjp(g))
+        vjp = self._vjp_of(argnums, outs, args)
+        trees = list(vjp(self._out(gs)))
         if len(trees) != len(argnums):
             raise RuleError(
                 f"{self.name}: its VJP returned {len(trees)} cotangents, expected {len(argnums)}."
@@ -314,6 +316,22 @@ class PrimitiveCall(General):
             for i, argument in enumerate(self.arguments)
             for part in argument.parts(by_argument.get(i), call)
         ]
+
+    def _vjp_of(self, argnums: Any, outs: list[Any], args: list[Any]) -> Function:
+        """The function of cotangents, made once for all that come at the same values.
+
+        A maker may take long, as one by differences, and a Jacobian pulls every row.
+        """
+        assert self._vjp is not None
+        values = [*outs, *args]
+        if self._made is not None:
+            asked, before, vjp = self._made
+            if asked == argnums and all(map(operator.is_, before, values)):
+                return vjp
+        vjp = self._vjp(argnums, self._out(outs), self._args(args), self.kwargs)
+        if PLAIN.issuperset(map(type, values)):
+            self._made = argnums, values, vjp
+        return vjp
 
     def _out(self, leaves: list[Any]) -> Any:
         if self.out_structure is LEAF:

@@ -168,6 +168,35 @@ def test_a_rule_may_be_asked_as_often_as_one_likes():
         assert make_jvp(doubled)(1.0)(1.0)[1] == 2.0
 
 
+def test_a_vjp_is_made_once_for_all_rows_of_a_jacobian():
+    """As in HIPS autograd, whose makers may take long: one that takes differences, say."""
+    asked = []
+
+    @primitive
+    def squared(x):
+        return plain(x) ** 2
+
+    @primitive
+    def twice(x):
+        return 2 * plain(x)
+
+    def by_x(ans, x):
+        asked.append(x)
+        return lambda g: g * twice(x)
+
+    defvjp(squared, by_x)
+    defvjp(twice, lambda ans, x: asked.append(x) or (lambda g: 2 * g))
+    np.testing.assert_array_equal(jacobian(squared)(X), np.diag(2 * X))
+    assert len(asked) == 1
+    value, pullback = tapegrad.vjp(squared, X)
+    for weight in (1.0, 2.0):
+        np.testing.assert_array_equal(pullback(weight * value)[0], 2 * weight * X**3)
+    assert len(asked) == 2
+    asked.clear()
+    np.testing.assert_array_equal(hessian(lambda x: np.sum(squared(x)))(X), 2 * np.eye(3))
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize("declare", [defvjp, defjvp])
 def test_a_gradient_within_a_rule_on_plain_values_is_one_of_its_own(declare):
     """Its tape ends where it returns: large arrays that it has read can be written to again."""

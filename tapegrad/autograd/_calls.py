@@ -147,7 +147,7 @@ class PrimitiveCall(General):
         self.out_structure: Any = LEAF
         self.tape: Any = None  # of the innermost transform, if it is no vmap
         self._transposing = False  # whether the vjp is called for a tangent
-        self._made: tuple[Any, list[Any], Function] | None = None  # see `_vjp_of`
+        self._made: tuple[Any, list[Any], list[Any], Function] | None = None  # see `_vjp_of`
         self._vjp = primitive_vjps.get(primitive)
         self._jvp: Function | None = self._push if primitive in primitive_jvps else None
         if self._vjp is None and self._jvp is None:
@@ -323,14 +323,14 @@ class PrimitiveCall(General):
         A maker may take long, as one by differences, and a Jacobian pulls every row.
         """
         assert self._vjp is not None
-        values = [*outs, *args]
         if self._made is not None:
-            asked, before, vjp = self._made
-            if asked == argnums and all(map(operator.is_, before, values)):
+            asked, *before, vjp = self._made
+            pairs = zip(before, (outs, args), strict=True)
+            if asked == argnums and all(all(map(operator.is_, *pair)) for pair in pairs):
                 return vjp
         vjp = self._vjp(argnums, self._out(outs), self._args(args), self.kwargs)
-        if PLAIN.issuperset(map(type, values)):
-            self._made = argnums, values, vjp
+        if CURRENT.get() is None:  # all values are plain, see `_plainly`
+            self._made = argnums, outs, args, vjp
         return vjp
 
     def _out(self, leaves: list[Any]) -> Any:

@@ -107,7 +107,8 @@ def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
     x = args[0] if args else kwargs["x"]
     y = args[1] if len(args) > 1 else kwargs["y"]
     chosen = _namespace.where(condition, x, y)
-    if any(map(_is_array, flatten((condition, x, y))[0])):
+    given = condition, x, y
+    if any(map(_is_array, given)) or any(map(_is_array, flatten(given)[0])):
         return chosen
     return chosen.tolist()
 

@@ -1,8 +1,8 @@
 """Names of HIPS autograd's modules that packages import, and its documentation does not name.
 
 The functions that make its rules are here by tapegrad's own derivatives of the functions that they
-are for; what its modules import is here by the names that they import it by. Knows which module of
-HIPS has which name. Must not know rules.
+are for (those of its SciPy modules in `_private_scipy`); what its modules import is here by the
+names that they import it by. Knows which module of HIPS has which name. Must not know rules.
 """
 
 from __future__ import annotations
@@ -186,6 +186,69 @@ def norm_vjp(ans: Any, x: Any, ord: Any = None, axis: Any = None, **kwargs: Any)
     return make_vjp(lambda x: np.linalg.norm(x, ord, axis, **kwargs), x)[0]
 
 
+def _of_fft(get_args: Function, fft_fun: Function, *args: Any, **kwargs: Any) -> Function:
+    """The vjp of a transform that is its own transpose."""
+    made: Function = vjp_maker(fft_fun)(*args, **kwargs)
+    return made
+
+
+def _of_rfft(get_args: Function, irfft_fun: Function, *args: Any, **kwargs: Any) -> Function:
+    """That of the transform whose inverse is named."""
+    made: Function = vjp_maker(getattr(np.fft, irfft_fun.__name__[1:]))(*args, **kwargs)
+    return made
+
+
+def _of_irfft(get_args: Function, rfft_fun: Function, *args: Any, **kwargs: Any) -> Function:
+    made: Function = vjp_maker(getattr(np.fft, f"i{rfft_fun.__name__}"))(*args, **kwargs)
+    return made
+
+
+def _get_fft_args(a: Any, d: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    return [axis], None if d is None else [d], norm
+
+
+def _get_fft2_args(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    return axes, s, norm
+
+
+def _get_fftn_args(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    return list(range(np.ndim(a))) if axes is None else axes, s, norm
+
+
+def truncate_pad(x: Any, shape: Any) -> Any:
+    pads = [(0, max(0, n - m)) for n, m in zip(shape, np.shape(x), strict=True)]
+    return np.pad(x, pads)[tuple(slice(n) for n in shape)]
+
+
+def grad_container_take(ans: Any, A: Any, idx: Any) -> Function:
+    builtins = _module(".builtins")
+    return lambda g: builtins.container_untake(g, idx, builtins.vspace(A))
+
+
+def grad_sequence_extend_right(argnum: int, ans: Any, args: Any, kwargs: Any) -> Function:
+    size = len(args[0])
+    return lambda g: g[:size] if argnum == 0 else g[size + argnum - 1]
+
+
+def grad_sequence_extend_left(argnum: int, ans: Any, args: Any, kwargs: Any) -> Function:
+    return lambda g: g[len(args) - 1 :] if argnum == 0 else g[argnum - 1]
+
+
+def fwd_grad_make_sequence(
+    argnum: int, g: Any, ans: Any, seq_type: Any, *args: Any, **kwargs: Any
+) -> Any:
+    builtins = _module(".builtins")
+    return builtins.container_untake(g, argnum - 1, builtins.vspace(ans))
+
+
+def _make_dict(keys: Any, vals: Any) -> Any:
+    return dict(zip(keys, vals, strict=True))
+
+
+def replace_zero(x: Any, val: Any) -> Any:
+    return np.where(x, x, val)
+
+
 def _module(name: str) -> Any:
     return importlib.import_module(f"tapegrad.autograd{name}")
 
@@ -216,6 +279,8 @@ _PRIVATE: dict[str, dict[str, Any]] = {
     "numpy.numpy_vjps": {
         **{name: vjp_maker(fun) for name, fun in _VJPS.items()},
         **{name: vjp_maker(fun, 1) for name, fun in _SECOND.items()},
+        "np_abs_vjp": vjp_maker(np.abs),
+        "np_conj_vjp": vjp_maker(np.conj),
         "grad_kron": _by_argnum(np.kron),
         "grad_inner": _by_argnum(np.inner),
         "grad_einsum": _by_argnum_of_tuple(np.einsum),
@@ -228,6 +293,9 @@ _PRIVATE: dict[str, dict[str, Any]] = {
         )},
     },
     "numpy.numpy_jvps": {
+        "np_abs_jvp": jvp_maker(np.abs),
+        "np_conj_jvp": jvp_maker(np.conj),
+        "replace_zero": replace_zero,
         "forward_grad_np_var": jvp_maker(_VAR),
         "forward_grad_np_std": jvp_maker(_STD),
         "fwd_grad_sort": jvp_maker(np.sort),
@@ -245,7 +313,25 @@ _PRIVATE: dict[str, dict[str, Any]] = {
         "norm_jvp": jvp_maker(np.linalg.norm),
         **{f.__name__: f for f in (norm_vjp, _matrix_diag, _diag, add2d)},
     },
+    "numpy.fft": {
+        "fft_grad": _of_fft, "rfft_grad": _of_rfft, "irfft_grad": _of_irfft,
+        "get_fft_args": _get_fft_args, "get_fft2_args": _get_fft2_args,
+        "get_fftn_args": _get_fftn_args, "truncate_pad": truncate_pad, "ffto": np.fft,
+    },
+    "builtins": {f.__name__: f for f in (
+        grad_container_take, grad_sequence_extend_right, grad_sequence_extend_left,
+        fwd_grad_make_sequence, _make_dict,
+    )},
 }  # fmt: skip
+
+
+@functools.cache
+def _private_of_scipy() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = _module("._private_scipy").private_of_scipy(
+        vjp_maker, _by_argnum, jvp_maker
+    )
+    return found
+
 
 # By module, what HIPS's imports: "module:name", or a module, of this package; "=" for NumPy.
 _EXTEND = "defvjp defvjp_argnum defvjp_argnums defjvp defjvp_argnum defjvp_argnums def_linear "
@@ -259,6 +345,7 @@ _IMPORTED |= {
     "unbroadcast_f": "numpy.numpy_vjps:unbroadcast_f", "_make_vjp": "core:make_vjp",
     "_make_jvp": "core:make_jvp", "atuple": "builtins:tuple", "primitive_": "tracer:primitive",
     "repeat_to_match_shape": "numpy.numpy_vjps:repeat_to_match_shape",
+    "wraps": "wrap_util:wraps",
 }  # fmt: skip
 
 
@@ -288,7 +375,8 @@ def private(place: str, name: str) -> Any:
     >>> maker(3.0, np.array([1.0, 2.0]))(2.0)
     array([2., 2.])
     """
-    own = _PRIVATE.get(place.removeprefix("tapegrad.autograd."), {})
+    home = place.removeprefix("tapegrad.autograd.")
+    own = (_private_of_scipy() if home.startswith("scipy.") else _PRIVATE).get(home, {})
     if name in own:
         return own[name]
     source = _IMPORTED.get(name)

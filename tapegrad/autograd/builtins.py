@@ -45,6 +45,7 @@ def _native(kind: Any) -> Any:
 
 
 tuple, list, dict = map(_native, (tuple_, list_, dict_))  # noqa: A001 - HIPS's names
+TupleMeta = ListMeta = DictMeta = _Native
 
 
 def _isinstance(x: Any, kinds: Any) -> bool:

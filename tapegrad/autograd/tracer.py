@@ -28,6 +28,7 @@ from tapegrad.autograd._boxes import (
     trace_stack,
 )
 from tapegrad.autograd._calls import PLAIN, PrimitiveCall, primitive_jvps, primitive_vjps
+from tapegrad.autograd._completed import complete
 from tapegrad.autograd._likeness import Place
 from tapegrad.autograd._nodes import subval, subvals, toposort
 
@@ -221,6 +222,8 @@ def register_notrace(trace_type: type, primitive_fun: Function) -> None:
     """
     notrace_primitives[trace_type].add(primitive_fun)
 
+
+complete(__name__)
 
 __all__ = [
     "Box",

@@ -11,6 +11,7 @@ from tapegrad._core.types import Tree
 from tapegrad._core.values import is_plain_number, lift
 from tapegrad._tree import flatten as leaves_of
 from tapegrad._tree import unflatten as tree_of
+from tapegrad.autograd._completed import complete
 
 Function = Callable[..., Any]
 
@@ -133,5 +134,7 @@ def flatten_func(func: Function, example: Tree) -> tuple[Function, Function, Any
 
     return flat, unflatten, vector
 
+
+complete(__name__)
 
 __all__ = ["flatten", "flatten_func"]

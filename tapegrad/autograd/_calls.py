@@ -41,6 +41,9 @@ primitive_vjps: dict[Any, Callable[..., Any]] = {}
 primitive_jvps: dict[Any, Callable[..., Any]] = {}
 
 
+# Whether one replay after another pulls the rows of a Jacobian.
+PULLS_ROWS: ContextVar[bool] = ContextVar("tapegrad_pulls_rows", default=False)
+
 # How many jvps are being transposed, each within a replay of the one before.
 _DEPTH: ContextVar[int] = ContextVar("tapegrad_transposing", default=0)
 _DEEPEST = 12
@@ -147,7 +150,7 @@ class PrimitiveCall(General):
         self.out_structure: Any = LEAF
         self.tape: Any = None  # of the innermost transform, if it is no vmap
         self._transposing = False  # whether the vjp is called for a tangent
-        self._made: tuple[Any, list[Any], list[Any], Function] | None = None  # see `_vjp_of`
+        self._made: tuple[list[Any], Function] | None = None  # see `_vjp_of`
         self._vjp = primitive_vjps.get(primitive)
         self._jvp: Function | None = self._push if primitive in primitive_jvps else None
         if self._vjp is None and self._jvp is None:
@@ -281,10 +284,8 @@ class PrimitiveCall(General):
         except LeakedValueError:
             if inner is not None or not self._is_over():
                 raise
-            self._made = None
-            with self.tape.open_again():
+            with self.tape.open_again(), setting(PULLS_ROWS, False):
                 parts = [_without(self.tape, part) for part in function(argnums, gs, outs, args)]
-            self._made = None  # it may hold values of the tape that is closed
             if any(map(in_trace, parts)):
                 raise
             return parts
@@ -318,19 +319,21 @@ class PrimitiveCall(General):
         ]
 
     def _vjp_of(self, argnums: Any, outs: list[Any], args: list[Any]) -> Function:
-        """The function of cotangents, made once for all that come at the same values.
+        """The function of cotangents, made once for the rows of a Jacobian at the same values.
 
-        A maker may take long, as one by differences, and a Jacobian pulls every row.
+        A maker may take long, as one by differences.
         """
         assert self._vjp is not None
+        if not PULLS_ROWS.get():
+            return self._vjp(argnums, self._out(outs), self._args(args), self.kwargs)
+        values = [argnums, *outs, *args]
         if self._made is not None:
-            asked, *before, vjp = self._made
-            pairs = zip(before, (outs, args), strict=True)
-            if asked == argnums and all(all(map(operator.is_, *pair)) for pair in pairs):
+            before, vjp = self._made
+            if argnums == before[0] and all(map(operator.is_, before[1:], values[1:])):
                 return vjp
         vjp = self._vjp(argnums, self._out(outs), self._args(args), self.kwargs)
-        if CURRENT.get() is None:  # all values are plain, see `_plainly`
-            self._made = argnums, outs, args, vjp
+        if PLAIN.issuperset(map(type, values[1:])):
+            self._made = values, vjp
         return vjp
 
     def _out(self, leaves: list[Any]) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._block import setting
 from tapegrad._core.types import Tree
 from tapegrad._core.values import in_trace, is_array, is_plain_number
 from tapegrad._errors import InputError, OutputError, describe, message
@@ -25,6 +26,7 @@ from tapegrad._transforms.room import require_room, written
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
 from tapegrad.autograd._boxes import INDEPENDENT
+from tapegrad.autograd._calls import PULLS_ROWS
 from tapegrad.autograd._completed import complete
 from tapegrad.autograd._derivatives import as_floats, pull_back
 from tapegrad.autograd._derivatives import make_jvp as make_jvp_of_one
@@ -327,7 +329,9 @@ def _jacobian_of(fun: Function, x: Tree) -> Any:
     found, outer = flatten(out)
     check_outputs(name, out, found)
     require_room(name, found, leaves, "", forward=False)
-    return unflatten(outer, [unflatten(structure, row) for row in rows_by(pullback, found)])
+    with setting(PULLS_ROWS, True):
+        rows = rows_by(pullback, found)
+    return unflatten(outer, [unflatten(structure, row) for row in rows])
 
 
 @unary_to_nary

@@ -188,10 +188,6 @@ def test_a_vjp_is_made_once_for_all_rows_of_a_jacobian():
     defvjp(twice, lambda ans, x: asked.append(x) or (lambda g: 2 * g))
     np.testing.assert_array_equal(jacobian(squared)(X), np.diag(2 * X))
     assert len(asked) == 1
-    value, pullback = tapegrad.vjp(squared, X)
-    for weight in (1.0, 2.0):
-        np.testing.assert_array_equal(pullback(weight * value)[0], 2 * weight * X**3)
-    assert len(asked) == 2
     asked.clear()
     np.testing.assert_array_equal(hessian(lambda x: np.sum(squared(x)))(X), 2 * np.eye(3))
     assert len(asked) == 2

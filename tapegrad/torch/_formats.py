@@ -98,5 +98,26 @@ def arranged_like(value: Value, other: Value) -> Value:
     return made
 
 
+def laid_out(value: Value, source: Value, order: str) -> Value:
+    """A result in the memory order that PyTorch gives it: itself where it is, or a copy.
+
+    source: the first argument. order: "contiguous"; "suggested", which is channels last where the
+    source is; "preserved", the order of a source of the same shape.
+    """
+    if order == "preserved" and value.shape == source.shape:
+        if source.flags.c_contiguous and value.flags.c_contiguous:
+            return value
+        made = np.empty_like(source, value.dtype)
+        if made.strides == value.strides:
+            return value
+        made[...] = value
+        return made
+    if order == "suggested" and value.ndim in (4, 5):
+        memory_format = suggested(source)
+        if value.ndim == rank_of(memory_format):
+            return arranged(value, memory_format)
+    return value if value.flags.c_contiguous else value.copy("C")
+
+
 def _word(memory_format: Any) -> str:
     return "channels_last" if memory_format is channels_last else "channels_last_3d"

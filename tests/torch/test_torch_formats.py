@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from drawn_layouts import CALLS, strides
 from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
@@ -130,3 +131,27 @@ def test_gradients_lie_as_their_leaves_do():
     apart = torch.empty_strided((2, 2), (4, 2)).fill_(1).requires_grad_()
     apart.sum().backward()
     assert apart.grad.stride() == (2, 1)
+
+
+@pytest.mark.parametrize("layout", CALLS)
+def test_results_lie_in_memory_as_pytorchs_do(layout):
+    calls = CALLS[layout]
+    wanted = of_pytorch(lambda torch: strides(torch, layout, calls, False), asked=repr(calls))
+    for grad in (False, True, True, True):  # the third call is planned
+        found = strides(torch, layout, calls, grad)
+        assert dict(zip(calls, found, strict=True)) == dict(zip(calls, wanted, strict=True))
+
+
+def test_a_result_that_is_laid_out_is_the_one_that_its_entry_keeps():
+    x = torch.rand(3, 4).t().requires_grad_()
+    for _ in range(3):
+        y = x.softmax(0)
+        with torch.no_grad():
+            y.view(-1)[0] = 5.0
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+    weights = torch.arange(12.0).reshape(4, 3)
+    (weights * x.softmax(0)).sum().backward()
+    y = x.detach().contiguous().requires_grad_()
+    (weights * y.softmax(0)).sum().backward()
+    assert torch.allclose(x.grad, y.grad)

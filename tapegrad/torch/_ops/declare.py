@@ -32,12 +32,14 @@ from tapegrad._warning import warn
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._docstrings.sections import completed, in_place
 from tapegrad.torch._dtypes import BRAINS, can_store, word_of
+from tapegrad.torch._formats import laid_out
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_above, is_dual, tangent_of
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.call_plans import planning
+from tapegrad.torch._ops.making import replace_value
 from tapegrad.torch._rules.bfloat16 import concerns, in_single
 from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
@@ -182,6 +184,7 @@ def operation(
     exact: bool = False,
     planned: bool = False,
     first: str = "",
+    order: str = "",
 ) -> Callable[[Function], Function]:
     """Make an operation on tensors of a function of arrays, and register it.
 
@@ -191,7 +194,8 @@ def operation(
     whether `Tensor` and `torch` have it. exact: it takes bfloat16 as it is; others, but for views,
     compute in float32. planned: shapes, dtypes and parameters alone decide what it calls, and it
     refuses no values: see `call_plans`. first: the keywords that PyTorch's deprecated overloads
-    take as numbers before the arrays: see `with_numbers_first`.
+    take as numbers before the arrays: see `with_numbers_first`. order: of the result in memory, a
+    word of `_formats.laid_out`; that of its family unless given.
     """
 
     def decorate(compute: Function) -> Function:
@@ -205,6 +209,7 @@ def operation(
         compute.__doc__ = completed(compute, view=view, several=several, word=example)
         evaluate = _as_pytorch_does(compute, word, exact=view or several or exact)
         spellings = _spellings_of(compute)
+        settled = "" if view or several else order or _order_of(compute.__module__)
 
         @functools.wraps(compute)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -225,6 +230,8 @@ def operation(
             if (view or several) and isinstance(made, (Tensor, tuple, list)):
                 rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
                 _link_views(made, source, lambda base: compute(base, *rest, **words), several)
+            elif settled:
+                _settle(made, source, settled)
             if mode is not None:
                 tell(mode, start, call.__name__, args, made)
             return made if out is None else deliver(out, made)
@@ -245,6 +252,45 @@ def operation(
     return decorate
 
 
+_ORDERS = {
+    "_ops.elementwise": "",
+    "_ops.object": "",
+    "nn.loss": "",
+    "nn.dropout": "",
+    "nn": "suggested",
+}
+
+
+def _order_of(module: str) -> str:
+    """The memory order of results of a family: elementwise ones keep NumPy's, which is theirs."""
+    room = module.removeprefix("tapegrad.torch.")
+    for family, order in _ORDERS.items():
+        if room.startswith(family):
+            return order
+    return "contiguous"
+
+
+def _settle(made: Tree, source: TensorLike, order: str) -> None:
+    """Lay results out in memory as PyTorch does, also in their entries."""
+    if isinstance(made, tuple):
+        for part in made:
+            _settle(part, source, order)
+        return
+    if isinstance(source, (list, tuple)):
+        if any(isinstance(x, Tensor) and x._value.flags.c_contiguous for x in source):
+            order = "contiguous"
+        source = source[0] if source else None
+    value = made._value if isinstance(made, Tensor) else None
+    whole = source._value if isinstance(source, Tensor) else value
+    if type(value) is not ndarray or type(whole) is not ndarray:
+        return
+    if value.flags.c_contiguous and (order == "contiguous" or whole.flags.c_contiguous):
+        return
+    settled = laid_out(value, whole, order)
+    if settled is not value:
+        replace_value(made, settled)
+
+
 def private(
     backward: Label,
     *,
@@ -252,10 +298,18 @@ def private(
     name: str | None = None,
     exact: bool = False,
     planned: bool = False,
+    order: str = "",
 ) -> Callable[[Function], Function]:
     """Make an operation that is registered neither in `torch` nor as a method."""
     return operation(
-        backward, view=view, method=False, function=False, name=name, exact=exact, planned=planned
+        backward,
+        view=view,
+        method=False,
+        function=False,
+        name=name,
+        exact=exact,
+        planned=planned,
+        order=order,
     )
 
 

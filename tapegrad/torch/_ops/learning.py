@@ -31,6 +31,7 @@ from tapegrad.torch._ops.making import (
     Place,
     Results,
     Step,
+    contiguous,
     made_by,
     maker_by_function,
     maker_of,
@@ -97,6 +98,9 @@ def learned(
     if make is None:
         return None
     again = made_by(make, tensors, arrays)
+    if _differ_in_order(again, parts):
+        make = contiguous(make)
+        again = made_by(make, tensors, arrays)
     kind = type(result) if isinstance(result, tuple) else None
     found = zip(again if kind is not None else (again,), parts, strict=True)
     return make if all(_is_same_array(one._value, two._value) for one, two in found) else None
@@ -143,6 +147,13 @@ def _without_tensors(args: Sequence[Any], kwargs: Params) -> tuple[list[Any], Pa
         return list(arg) if type(arg) is list else arg  # which the program may change
 
     return list(map(without, args)), {word: without(value) for word, value in kwargs.items()}
+
+
+def _differ_in_order(made: Any, parts: Sequence[Tensor]) -> bool:
+    again = made if isinstance(made, tuple) else (made,)
+    return any(
+        one._value.strides != two._value.strides for one, two in zip(again, parts, strict=True)
+    )
 
 
 def _is_same_array(one: Value, two: Value) -> bool:

@@ -116,6 +116,29 @@ def maker_of(
     return _maker_of_several(len(arrays), made, results, logs)
 
 
+def contiguous(make: Make) -> Make:
+    """A maker whose results are contiguous."""
+
+    def settled(*given: Any) -> Any:
+        made = make(*given)
+        for part in made if isinstance(made, tuple) else (made,):
+            if not part._value.flags.c_contiguous:
+                replace_value(part, part._value.copy("C"))
+        return made
+
+    return settled
+
+
+def replace_value(made: Tensor, value: Value) -> None:
+    """Give a new result, and its entry if that keeps it, another array of the same numbers."""
+    node, entry = made.node, None
+    if isinstance(node, Node):
+        entry = node._entry
+    if entry is not None and entry[1] is made._value:
+        node._entry = (entry[0], value, *entry[2:])
+    made._value = value
+
+
 INPUT: Any = object()  # stands for a tensor among the arguments of a call
 
 

@@ -78,11 +78,12 @@ def activation(
     method: bool = False,
     inplace: bool = True,
     by_result: bool = False,
+    order: str = "",
 ) -> Decorator:
     """Declare a function of nn.functional, of arrays or with a rule: `Declared`.
 
     everywhere: it is one of torch as well; method: of Tensor. by_result: in place, PyTorch's node
-    differentiates by the result, and has a name of its own.
+    differentiates by the result, and has a name of its own. order: as of `operation`.
     """
     within = label.replace("Backward0", "Backward1") if by_result else label
 
@@ -91,7 +92,7 @@ def activation(
             compute = with_names(compute)
         word, compute = compute.__name__, refusing(compute)
         public = everywhere and not inplace
-        own = operation(label, method=method, function=public, planned=True)(compute)
+        own = operation(label, method=method, function=public, planned=True, order=order)(compute)
         if not inplace:
             return own
         made: Any = own
@@ -533,7 +534,7 @@ def mish(input: Value) -> Value:
     return input * np.tanh(softplus_of(input))
 
 
-@activation("LogSigmoidBackward0", inplace=False)
+@activation("LogSigmoidBackward0", inplace=False, order="contiguous")
 @elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
 @in_parts
 def logsigmoid(input: Value) -> Value:
@@ -705,7 +706,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
     dim (int): The dimension along which the exponentials are added.
     -> Tensor: A tensor in the shape of `input`.
     """
-    operation(label, name=word, planned=True)(compute)
+    operation(label, name=word, planned=True, order="contiguous")(compute)
 
 
 _SOFTMAX = "`exp(x)` over its sum along a dimension."

@@ -96,7 +96,7 @@ def _replaced(x: Value, part: Function, source: Value, word: str) -> Value:
     return flat.reshape(x.shape)
 
 
-@operation("SelectScatterBackward0")
+@operation("SelectScatterBackward0", order="preserved")
 def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     """The tensor with src at one place of a dimension.
 
@@ -110,7 +110,7 @@ def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     return _replaced(input, lambda x: x[(*(ALL,) * axis, index)], src, "select_scatter")
 
 
-@operation("SliceScatterBackward0")
+@operation("SliceScatterBackward0", order="preserved")
 def slice_scatter(
     input: Value,
     src: Value,
@@ -130,7 +130,7 @@ def slice_scatter(
     return _replaced(input, lambda x: x[part], src, "slice_scatter")
 
 
-@operation("DiagonalScatterBackward0")
+@operation("DiagonalScatterBackward0", order="preserved")
 def diagonal_scatter(
     input: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Value:

@@ -146,7 +146,7 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     return written(x, at_rows(axis, given), source_lines).reshape(shape)
 
 
-@operation(by_tensor("IndexFill", 3, "value"), inplace=True)
+@operation(by_tensor("IndexFill", 3, "value"), inplace=True, order="preserved")
 def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
     """One value at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_fill", negative=True)
@@ -195,7 +195,7 @@ def _of_each(indices: Sequence[Value]) -> tuple[Index, ...]:
     return tuple(parts)
 
 
-@operation("IndexPutBackward0", inplace=True)
+@operation("IndexPutBackward0", inplace=True, order="preserved")
 def index_put(
     input: Value, indices: Sequence[Value], values: Value, accumulate: bool = False
 ) -> Value:
@@ -238,7 +238,7 @@ def take(input: Value, index: Value) -> Value:
     return getitem(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
 
 
-@operation("PutBackward0", inplace=True)
+@operation("PutBackward0", inplace=True, order="preserved")
 def put(input: Value, index: Value, source: Value, accumulate: bool = False) -> Value:
     """The elements of source at these positions of the flat tensor.
 

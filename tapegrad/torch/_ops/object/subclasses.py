@@ -203,7 +203,7 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     return np.expand_dims(x, -1) ** (powers if increasing else powers[::-1])
 
 
-@operation("StackBackward0", method=False)
+@operation("StackBackward0", method=False, order="contiguous")
 def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: Any = 1) -> Any:
     """Central differences along each dimension, or those of `dim`.
 

@@ -81,7 +81,7 @@ def _label_of_sort(input: TensorLike, *rest: Any, **words: Any) -> str:
     return f"SortBackward{1 if 'stable' in words else 0}"
 
 
-@operation(_label_of_sort)
+@operation(_label_of_sort, order="preserved")
 def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """The elements in order along a dimension, and where they were: (values, indices).
 
@@ -91,8 +91,8 @@ def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | N
     return _sorted("sort", input, dim, descending)
 
 
-_by_place = short_reading(sort, "SortBackward0", 0)
-_stably = short_reading(sort, "SortBackward1", 0)
+_by_place = short_reading(sort, "SortBackward0", 0, order="preserved")
+_stably = short_reading(sort, "SortBackward1", 0, order="preserved")
 
 
 @register(replaces=sort)
@@ -100,7 +100,7 @@ def _sort(input: Tensor, *args: Any, **words: Any) -> Any:
     return (_stably if "stable" in words else _by_place)(input, *args, **words)
 
 
-@operation("SortBackward0")
+@operation("SortBackward0", order="preserved")
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Where the elements in order along a dimension are.
 
@@ -109,7 +109,7 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     return _sorted("sort", untraced(input), dim, descending).indices
 
 
-@operation("SortBackward0")
+@operation("SortBackward0", order="preserved")
 def msort(input: Value) -> Any:
     """The elements in order along the first dimension.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import contiguous_format
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._graph.tracing import is_dual
 from tapegrad.torch._ops.create.creation import creation, shape_of
@@ -102,7 +103,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     -> Tensor: A copy.
     """
     part = OPERATIONS["narrow"](input, dim, start, length)
-    return _relabelled(part.clone(), "NarrowCopyBackward0")
+    return _relabelled(part.clone(memory_format=contiguous_format), "NarrowCopyBackward0")
 
 
 # --- Memory by strides --------------------------------------------------------------------------

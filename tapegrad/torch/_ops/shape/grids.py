@@ -40,7 +40,7 @@ def _check_parts(first: Value, second: Value) -> None:
         )
 
 
-@operation("ComplexBackward0", method=False)
+@operation("ComplexBackward0", method=False, order="preserved")
 def complex(real: Value, imag: Value) -> Value:  # noqa: A001
     """A complex tensor of a real and an imaginary part.
 
@@ -51,7 +51,7 @@ def complex(real: Value, imag: Value) -> Value:  # noqa: A001
     return _complex(real, imag)
 
 
-@operation("PolarBackward0", method=False)
+@operation("PolarBackward0", method=False, order="preserved")
 def polar(abs: Value, angle: Value) -> Value:
     """A complex tensor of absolute values and angles.
 

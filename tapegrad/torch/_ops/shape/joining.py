@@ -15,7 +15,6 @@ from tapegrad._core.values import untraced
 from tapegrad.torch._dims import by_name, wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._graph.modes import MODE, PLAIN
-from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.shape.reshape import reshaped
@@ -72,7 +71,7 @@ def _joined(arrays: Values, dim: int) -> Value:
     return np.concatenate(kept, axis)
 
 
-@operation("CatBackward0", method=False, planned=True)
+@operation("CatBackward0", method=False, planned=True, order="suggested")
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors joined along one of their dimensions.
 
@@ -101,10 +100,6 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     return np.stack(_like(arrays), wrapped(dim, len(first) + 1))
 
 
-def _in_order(value: Value, _args: Any) -> Value:
-    return np.ascontiguousarray(value)
-
-
 def _short_join(join: Function, general: Operation) -> Operation:
     """A join of tensors of one dtype without history along the first dimension.
 
@@ -129,7 +124,7 @@ def _short_join(join: Function, general: Operation) -> Operation:
             out = join(values)
         except ValueError:
             return general(tensors, dim)  # says what does not fit, or has PyTorch's exceptions
-        return of_value(np.ascontiguousarray(out))
+        return of_value(out) if out.flags.c_contiguous else general(tensors)
 
     return call
 
@@ -137,9 +132,9 @@ def _short_join(join: Function, general: Operation) -> Operation:
 _LISTS, _FREE = (list, tuple), frozenset([None])
 _TENSORS, _NDARRAYS = {Tensor}, {np.ndarray}
 cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
-    _short_join(np.concatenate, laid_out(cat, _in_order))
+    _short_join(np.concatenate, cat)
 )
-stack = register(method=False, replaces=stack)(_short_join(np.array, laid_out(stack, _in_order)))
+stack = register(method=False, replaces=stack)(_short_join(np.array, stack))
 
 
 def _at_least(array: Value, count: int) -> Value:
@@ -151,14 +146,14 @@ def _at_least(array: Value, count: int) -> Value:
     return array.reshape((1,) * (count - len(shape)) + shape)
 
 
-@operation("CatBackward0", method=False, planned=True)
+@operation("CatBackward0", method=False, planned=True, order="suggested")
 def hstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 1, vectors along 0."""
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
-@operation("CatBackward0", method=False, planned=True)
+@operation("CatBackward0", method=False, planned=True, order="suggested")
 def vstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 0, vectors as rows."""
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
@@ -168,14 +163,14 @@ def vstack(tensors: Sequence[Value]) -> Value:
 register("row_stack", method=False)(vstack)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, order="suggested")
 def dstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 2."""
     arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
     return _joined(arrays, 2)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, order="suggested")
 def column_stack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 1, vectors as columns."""
     arrays = [
@@ -342,7 +337,7 @@ def _of_size(made: Value, dim: int, size: int | None) -> Value:
 # --- Flips and rotations ------------------------------------------------------------------------
 
 
-@operation("FlipBackward0", planned=True)
+@operation("FlipBackward0", planned=True, order="preserved")
 def flip(input: Value, *dims: Dim) -> Value:
     """The elements in reverse order along these dimensions."""
     axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
@@ -361,7 +356,7 @@ def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
     return flip(self, *given)
 
 
-@operation("FlipBackward0", planned=True)
+@operation("FlipBackward0", planned=True, order="preserved")
 def fliplr(input: Value) -> Value:
     """The columns in reverse order.
 
@@ -372,7 +367,7 @@ def fliplr(input: Value) -> Value:
     return np.flip(input, 1)
 
 
-@operation("FlipBackward0", planned=True)
+@operation("FlipBackward0", planned=True, order="preserved")
 def flipud(input: Value) -> Value:
     """The rows in reverse order.
 
@@ -383,7 +378,7 @@ def flipud(input: Value) -> Value:
     return np.flip(input, 0)
 
 
-@operation("RollBackward0", planned=True)
+@operation("RollBackward0", planned=True, order="suggested")
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     """The elements shifted along dimensions; those beyond one end come back at the other.
 

@@ -113,7 +113,7 @@ def _label(query: Tensor, *_: Any, **_words: Any) -> str:
     return "ScaledDotProductFlashAttentionForCpuBackward0" if many else "UnsafeViewBackward0"
 
 
-@private(_label, name="scaled_dot_product_attention")
+@private(_label, name="scaled_dot_product_attention", order="contiguous")
 def _attention(
     query: Value,
     key: Value,

@@ -142,7 +142,7 @@ def _cross_entropy_label(
     return "AddBackward0" if smoothing else _nll_label(input, target, weight, ignored, reduction)
 
 
-@private(_cross_entropy_label, name="cross_entropy", planned=True)
+@private(_cross_entropy_label, name="cross_entropy", planned=True, order="contiguous")
 def _cross_entropy(
     input: Value,
     target: Value,
@@ -230,7 +230,7 @@ def cross_entropy(
     return _cross_entropy(input, target, weight, ignore_index, word, label_smoothing)
 
 
-@private("NotDifferentiable")
+@private("NotDifferentiable", order="contiguous")
 def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     """Rows that are 1 at the given classes, else 0.
 

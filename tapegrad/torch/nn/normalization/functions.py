@@ -335,7 +335,7 @@ def _last(
     return tuple(range(-len(given), 0))
 
 
-@private("NativeLayerNormBackward0", planned=True)
+@private("NativeLayerNormBackward0", planned=True, order="contiguous")
 def _layer_norm(
     input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
 ) -> Value:

@@ -118,7 +118,11 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 # --- Samples ------------------------------------------------------------------------------------
 
 
-@private(lambda input, *_: f"GridSampler{input.ndim - 2}DBackward0", name="grid_sampler")
+@private(
+    lambda input, *_: f"GridSampler{input.ndim - 2}DBackward0",
+    name="grid_sampler",
+    order="contiguous",
+)
 def _grid_sample(
     input: Value, grid: Value, mode: str, padding_mode: str, align_corners: bool
 ) -> Value:

@@ -2455,7 +2455,7 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def relu_(input: Tensor) -> Tensor:
     """`relu`, written into this tensor's own memory."""
 def remainder(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The remainder with the sign of the divisor, as Python's %."""
+    """The remainder with the sign of the divisor, as Python's %; a zero has the dividend's."""
 def renorm(
     input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None
 ) -> Tensor:

@@ -22,6 +22,7 @@ from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, m
 from tapegrad.torch._ops.linalg.failures import (
     LinAlgError,
     broken_minors,
+    partial_factor,
     tried,
     with_codes,
     zero_pivots,
@@ -438,14 +439,16 @@ def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) ->
 
     check_errors: Whether a matrix that is not positive definite is an error.
     -> named tuple: The triangular matrices `L` (..., n, n), and the codes `info` (...): 0,
-        or the order of the first leading minor that is not positive, where L is NaN (PyTorch: the
-        part of the factor that LAPACK came to), and has no derivative.
+        or the order of the first leading minor that is not positive, where L is the part of the
+        factor that was reached, and has no derivative.
     LinAlgError: If a matrix is not positive definite, and `check_errors`.
     """
     require_matrices("linalg.cholesky", A, square=True)
     message = _INDEFINITE.format(word="linalg.cholesky_ex")
     read = _adjoint(A) if upper else A
-    low, codes = with_codes(message, broken_minors, np.linalg.cholesky, read, check_errors)
+    low, codes = with_codes(
+        message, broken_minors, np.linalg.cholesky, read, check_errors, partial=partial_factor
+    )
     return return_types.linalg_cholesky_ex(_adjoint(low) if upper else low, codes)
 
 

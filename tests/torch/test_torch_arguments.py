@@ -100,7 +100,8 @@ def test_codes_tell_of_matrices_that_fail(call: Call, matrices: Any, info: Any) 
     assert codes.dtype == torch.int32
     assert codes.tolist() == info
     failed = codes != 0
-    assert result[failed].isnan().all()
+    if result.grad_fn.name() != "LinalgCholeskyExBackward0":  # which gives what was reached
+        assert result[failed].isnan().all()
     assert result[~failed].isfinite().all()
     result[~failed].sum().backward()
     assert A.grad is not None

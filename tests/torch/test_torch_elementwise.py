@@ -339,6 +339,8 @@ def test_remainders_of_many_singles_have_numpys_bits(name, ufunc):
     for x, y in pairs:
         with np.errstate(all="ignore"):
             expected = ufunc(x, y)
+            if name == "remainder":  # PyTorch's zeros have the sign of the dividend
+                expected = np.where(expected == 0, np.copysign(expected, x), expected)
         divisor = torch.tensor(y) if isinstance(y, np.ndarray) else float(y)
         for _ in range(3):  # the call itself, and as it is planned
             dividend = torch.tensor(x, requires_grad=True)
@@ -346,3 +348,19 @@ def test_remainders_of_many_singles_have_numpys_bits(name, ufunc):
             np.testing.assert_array_equal(got, expected)
             signs = np.signbit(got) == np.signbit(expected)
             assert np.all(signs | np.isnan(expected))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_zero_remainder_has_the_sign_of_the_dividend(dtype):
+    x = torch.tensor([-4.0, 4.0, 0.0, -0.0, -3.0, 3.0], dtype=dtype)
+    for y in (2.0, -2.0, 2, torch.tensor(-2.0, dtype=dtype), torch.full((6,), 2.0, dtype=dtype)):
+        for _ in range(3):
+            tracked = x.clone().requires_grad_() % y
+            tracked.sum().backward()
+            in_place = x.clone()
+            in_place %= y
+            for found in (x % y, torch.fmod(x, y), tracked, in_place, x.remainder(y)):
+                zeros = found == 0
+                assert zeros.tolist() == [True, True, True, True, False, False]
+                assert torch.equal(found.signbit()[zeros], x.signbit()[zeros])
+            assert torch.equal(torch.func.vmap(lambda a: a % 2)(x).signbit(), (x % 2).signbit())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from collections import OrderedDict
 from typing import Any
@@ -265,11 +266,24 @@ def test_older_modules_warn() -> None:
 
 
 def test_cross_map_norms() -> None:
-    x = torch.randn(2, 5, 3, 3)
-    found = nn.CrossMapLRN2d(3, 0.5, 0.6, 2.0)(x).numpy()
-    square = (x.numpy() ** 2).astype(float)
-    total = np.stack([square[:, max(c - 1, 0) : c + 2].sum(1) for c in range(5)], 1)
-    np.testing.assert_allclose(found, x.numpy() / (2 + 0.5 / 3 * total) ** 0.6, rtol=1e-5)
+    for channels, size in itertools.product((1, 2, 5, 7), (1, 2, 3, 4, 9)):
+        x = torch.randn(2, channels, 3, 3)
+        found = nn.CrossMapLRN2d(size, 0.5, 0.6, 2.0)(x).numpy()
+        square = (x.numpy() ** 2).astype(float)
+        ahead = (size - 1) // 2
+        total = [square[:, : ahead + 1].sum(1)]
+        for c in range(1, channels):  # a channel comes in and one goes, at first none, as there
+            total.append(total[-1].copy())
+            if c + ahead < channels:
+                total[-1] += square[:, c + ahead]
+            if c - ahead > 1:
+                total[-1] -= square[:, c - ahead - 1]
+        wanted = x.numpy() / (2 + 0.5 / size * np.stack(total, 1)) ** 0.6
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    with pytest.raises(ValueError, match="CrossMapLRN2d: Expected input to be 4D, got 2D instead"):
+        nn.CrossMapLRN2d(2)(torch.ones(2, 3))
+    x = torch.randn(1, 4, 2, 1, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(nn.CrossMapLRN2d(3, 0.5), x)
     assert repr(nn.CrossMapLRN2d(3)) == "CrossMapLRN2d(3, alpha=0.0001, beta=0.75, k=1)"
 
 

@@ -210,3 +210,22 @@ def test_lobpcg_says_what_it_expected():
     with pytest.raises(NotImplementedError, match="tracker"):
         torch.lobpcg(torch.eye(6), tracker=print)
     assert torch.lobpcg(torch.eye(9), X=torch.ones(9, 2))[0].tolist() == [1.0, 1.0]
+
+
+def test_the_factor_of_an_indefinite_matrix_is_what_was_reached() -> None:
+    A = torch.tensor([[4.0, 2, 1, 0], [2, 5, 3, 1], [1, 3, 1, 2], [0, 1, 2, 9]])
+    wanted = [[2, 0, 0, 0], [1, 2, 0, 0], [0.5, 1.25, -0.8125, 0], [0, 0.5, 2, 9]]
+    low, info = torch.linalg.cholesky_ex(A)
+    assert info == 3
+    assert low.tolist() == wanted
+    assert torch.linalg.cholesky_ex(A, upper=True).L.T.tolist() == wanted
+    definite = A + 9 * torch.eye(4)
+    stack = torch.stack([definite, A]).requires_grad_()
+    low, info = torch.linalg.cholesky_ex(stack)
+    assert info.tolist() == [0, 3]
+    assert low[1].tolist() == wanted
+    assert torch.equal(low[0], torch.linalg.cholesky(definite))
+    assert torch.equal(torch.func.vmap(lambda x: torch.linalg.cholesky_ex(x).L)(stack), low)
+    low.sum().backward()
+    assert not stack.grad[1].any()
+    assert stack.grad[0].all()

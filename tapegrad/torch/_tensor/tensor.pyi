@@ -1277,7 +1277,7 @@ class Tensor:
     def relu_(self) -> Tensor:
         """`relu`, written into this tensor's own memory."""
     def remainder(self, other: _Operand) -> Tensor:
-        """The remainder with the sign of the divisor, as Python's %."""
+        """The remainder with the sign of the divisor, as Python's %; a zero has the dividend's."""
     def remainder_(self, other: _Operand) -> Tensor:
         """`remainder`, written into this tensor's own memory."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:

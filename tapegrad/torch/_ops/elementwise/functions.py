@@ -115,7 +115,7 @@ def fmod(input: Value, other: Value) -> Value:
 
 @operation(by_tensor("Remainder", 1, "other"), inplace=True, planned=True)
 def remainder(input: Value, other: Value) -> Value:
-    """The remainder with the sign of the divisor, as Python's %.
+    """The remainder with the sign of the divisor, as Python's %; a zero has the dividend's.
 
     other (Tensor or number): The divisors; the shapes broadcast.
     RuntimeError: If whole numbers are divided by 0.

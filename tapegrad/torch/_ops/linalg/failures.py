@@ -40,11 +40,19 @@ def tried(message: str, find: Compute, compute: Compute, A: Value) -> Value:
 
 
 def with_codes(
-    message: str, find: Compute, compute: Compute, A: Value, check_errors: bool, *, rank: int = 2
+    message: str,
+    find: Compute,
+    compute: Compute,
+    A: Value,
+    check_errors: bool,
+    *,
+    rank: int = 2,
+    partial: Callable[[Value, Value], Value] | None = None,
 ) -> tuple[Value, Value]:
-    """The result, NaN for each matrix that fails, and LAPACK's codes (...): 0 for success.
+    """The result, and LAPACK's codes (...): 0 for success.
 
-    rank: how many dimensions the result has for each matrix.
+    rank: how many dimensions the result has for each matrix. partial: of the matrices and codes,
+    the results of those that fail; NaN unless given.
     """
     if check_errors:
         return tried(message, find, compute, A), np.zeros(A.shape[:-2], np.int32)
@@ -54,8 +62,8 @@ def with_codes(
         codes = find(untraced(A))
     failed = (codes != 0)[..., None]
     made = compute(np.where(failed[..., None], np.eye(A.shape[-1], dtype=A.dtype), A))
-    nothing = np.array(np.nan, made.dtype)
-    return np.where(failed if rank == 1 else failed[..., None], nothing, made), codes
+    rest = np.array(np.nan, made.dtype) if partial is None else partial(untraced(A), codes)
+    return np.where(failed if rank == 1 else failed[..., None], rest, made), codes
 
 
 def _told(message: str, codes: Any) -> str:
@@ -87,6 +95,27 @@ def broken_minors(A: Value) -> Value:
     failed = [_fails(matrix) for matrix in A.reshape(-1, *A.shape[-2:])]
     bad = np.reshape(failed, A.shape[:-2])
     return np.where(bad, np.where(order == 0, A.shape[-1], order), 0).astype(np.int32)
+
+
+def partial_factor(A: Value, order: Value) -> Value:
+    """The lower factors as far as LAPACK comes to where minors of these orders are not positive.
+
+    Of the column where it stops the diagonal is the pivot, and what follows is as in A: this is
+    the unblocked algorithm (Golub and Van Loan, Matrix Computations, 4.2.5).
+    """
+    rows, order = np.arange(A.shape[-1]), order[..., None]
+    columns: list[Value] = []
+    for k in rows:
+        rest = whole = np.where(rows >= k, A[..., :, k], 0)
+        for column in columns:
+            rest = rest - column * np.conjugate(column[..., k, None])
+        pivot = rest[..., k, None].real
+        done = k < order - 1
+        root = np.sqrt(np.where(done, pivot, 1))
+        factor = np.where(rows == k, root, np.where(rows > k, rest, 0) / root)
+        stopped = np.where((rows == k) & (k == order - 1), pivot, whole)
+        columns.append(np.where(done, factor, stopped).astype(A.dtype))
+    return np.stack(columns, -1)
 
 
 def _fails(matrix: Value) -> bool:

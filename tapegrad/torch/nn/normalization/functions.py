@@ -501,6 +501,29 @@ def local_response_norm(
     return _local_response(input, size, alpha, beta, k)
 
 
+@private("CrossMapLRN2dBackward", name="cross_map_norm")
+def cross_map_norm(input: Value, size: int, alpha: float, beta: float, k: float) -> Value:
+    """`CrossMapLRN2d`: a local response norm over the windows of `_windows`."""
+    if input.ndim != 4:
+        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+    windows = _windows(input.shape[1], size).astype(input.dtype)
+    total = np.einsum("ij,njhw->nihw", windows, np.square(input))
+    return input * (total * (alpha / size) + k) ** -beta
+
+
+def _windows(channels: int, size: int) -> Value:
+    """For each channel those that it is normalized by, as 0 and 1.
+
+    PyTorch moves a window by a step, taking in a channel and giving one up, but begins to give up
+    with the second: the first channel stays in every window.
+    """
+    ahead = (size - 1) // 2
+    reach = np.arange(channels) - np.arange(channels)[:, None]
+    inside = (reach <= ahead) & (reach >= -ahead)
+    inside[:, :1] |= reach[:, :1] < 0
+    return inside
+
+
 __all__ = [
     "batch_norm",
     "group_norm",

@@ -473,11 +473,23 @@ LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = classes(
 
 @layer("local_response_norm", k=1)
 class CrossMapLRN2d(LocalResponseNorm):
-    """The older name of `LocalResponseNorm`, of images (n, channels, height, width).
+    """The older `LocalResponseNorm`, of images (n, channels, height, width).
+
+    Its windows are PyTorch's: the first channel is in all of them. The gradient is that of the
+    result, where PyTorch's backward takes other windows.
 
     >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
     torch.Size([1, 4, 3, 3])
     """
+
+    def forward(self, input: Tensor) -> Any:
+        """Compute the normalized images.
+
+        input: Of shape (n, channels, height, width).
+        -> Tensor: Of the shape of `input`.
+        ValueError: For other dimensions.
+        """
+        return _normalizing.cross_map_norm(input, self.size, self.alpha, self.beta, self.k)
 
 
 __all__ = list(own_names(__name__))

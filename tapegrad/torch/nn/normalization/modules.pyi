@@ -199,8 +199,9 @@ class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
     """As `InstanceNorm3d`, with the channels of its first input for num_features."""
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """The older name of `LocalResponseNorm`, of images (n, channels, height, width)."""
+    """The older `LocalResponseNorm`, of images (n, channels, height, width)."""
 
+    def forward(self, input: Tensor) -> Any: ...
     def __init__(
         self, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1
     ) -> None: ...

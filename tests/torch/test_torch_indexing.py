@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -416,3 +417,17 @@ def test_a_slice_is_another_index_than_a_tuple_of_it(turn: int) -> None:
     for index in [*names][::turn]:
         made = x[:] if index == ":" else x[:,]
         assert made.grad_fn.name() == names[index]
+
+
+def test_views_that_come_again_are_told_apart_by_all_of_their_index() -> None:
+    x = np.arange(60.0).reshape(3, 4, 5)
+    parts = [0, 1, 2, None, ..., slice(None), slice(1, None), slice(None, 2), slice(0, 3, 2)]
+    parts += [slice(None, None, 2), slice(1, None, 1), slice(0, 1), slice(None, 2, 1)]
+    indices: list[Any] = [*parts, *itertools.product(parts, repeat=2)]
+    indices += itertools.product(parts, repeat=3)
+    for _ in range(2):  # the views of the second round, and many of the first, have come before
+        tensor = torch.tensor(x)
+        for index in indices:
+            if type(index) is tuple and index.count(...) > 1:
+                continue
+            assert np.array_equal(tensor[index].numpy(), x[index]), index

@@ -89,11 +89,12 @@ def _key_of(index: types.Index, kind: type, x: Value) -> Any:
                 stop is not None and type(stop) is not int
             ):
                 return None
-            if part.step is not None:
-                if type(part.step) is not int:
-                    return None
-                key.append(part.step)
-            key += slice, start, stop
+            if part.step is None:
+                key += slice, start, stop
+            elif type(part.step) is int:
+                key += range, start, stop, part.step  # an int before `slice` is an index
+            else:
+                return None
         elif type(part) in _KINDS:
             key.append(part)
         else:

@@ -31,6 +31,7 @@ _PLAIN = frozenset(
         "_creation_meta",
         "_entered",
         "_inference",
+        "_is_argument",
         "_memory",
         "_version_of",
         "_view_fn",

@@ -277,7 +277,8 @@ def _settle(made: Tree, source: TensorLike, order: str) -> None:
             _settle(part, source, order)
         return
     if isinstance(source, (list, tuple)):
-        if any(isinstance(x, Tensor) and x._value.flags.c_contiguous for x in source):
+        arrays = [x._value for x in source if isinstance(x, Tensor)]
+        if any(type(x) is ndarray and x.flags.c_contiguous for x in arrays):
             order = "contiguous"
         source = source[0] if source else None
     value = made._value if isinstance(made, Tensor) else None

@@ -96,6 +96,7 @@ class Tensor:
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
+    _is_argument: bool = False  # of a function that a transform differentiates in reverse mode
     _memory: Memory | None = None  # that it shares with detached tensors, in a trace
     _entered: bool = False  # whether a plain value was replaced by one in a trace, in a write
     _maker: Any = None  # the node of such a view, and its place, before its memory was written to

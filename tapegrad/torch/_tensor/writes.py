@@ -552,13 +552,13 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
 def _check_history(tensor: Tensor, tracked: bool) -> None:
     """Raise RuntimeError for a write to a leaf that requires grad, or to a view without a node."""
     base = tensor._base
-    if base is None and tensor.node is LEAF:
+    if base is None and (tensor.node is LEAF or tensor._is_argument):
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
     if base is None:
         return
-    if base.node is LEAF:
+    if base.node is LEAF or base._is_argument:
         if tensor._creation_meta is not None:
             raise_made(tensor)
         raise RuntimeError(

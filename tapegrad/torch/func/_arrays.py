@@ -13,8 +13,8 @@ import numpy as np
 from tapegrad._block import setting
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import in_trace
-from tapegrad._tree import tree_map
+from tapegrad._core.values import in_trace, level_of
+from tapegrad._tree import flatten, tree_map
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.tracing import FORWARD
 from tapegrad.torch._tensor.gradients import conjugated
@@ -58,7 +58,15 @@ def reverse(func: Function) -> Function:
     An outer `no_grad` does not apply to this transform. It still applies to the transforms outside
     of this one, and to the graph.
     """
-    inner = of_arrays(func)
+
+    @functools.wraps(func)
+    def inner(*args: Tree, **kwargs: Any) -> Any:
+        level = CURRENT.get().level
+        given, words = tensors(args), tensors(kwargs)
+        for leaf in flatten((given, words))[0]:
+            if isinstance(leaf, Tensor) and level_of(leaf._value) == level:
+                leaf._is_argument = True
+        return arrays(func(*given, **words))
 
     @functools.wraps(func)
     def call(*args: Tree, **kwargs: Any) -> Any:

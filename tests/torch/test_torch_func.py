@@ -983,3 +983,111 @@ def test_a_flat_view_of_a_cross_product_shares_its_memory_under_vmap() -> None:
 
     x = torch.arange(18.0).view(2, 3, 3)
     assert torch.equal(func.vmap(f)(x), torch.stack([f(row) for row in x]))
+
+
+# --- autograd.grad within transforms, and writes to what is differentiated -----------------------
+
+POINT = [0.3, -0.7, 1.2]
+WITHIN = {
+    "sum": lambda x: (x**3).sum(),
+    "twice": lambda x: (x * x.exp()).sum() * x[0],
+    "view": lambda x: (x.reshape(3, 1) @ x[None]).sin().sum(),
+    "in place": lambda x: (x * 1).mul_(x).index_add(0, torch.tensor([0]), x[:1]).exp().sum(),
+    "complex": lambda x: (torch.complex(x, x**2) ** 3).abs().sum(),
+    "branch": lambda x: torch.where(x > 0, x.clamp(min=1e-3).sqrt(), x**2).sum(),
+}
+
+
+AROUND = {
+    "grad": lambda f: torch.func.grad(lambda x: (f(x) ** 2).sum()),
+    "jacrev": torch.func.jacrev,
+    "grad of grad": lambda f: torch.func.grad(
+        lambda x: torch.func.grad(lambda y: (f(y) * x).sum())(x).sum()
+    ),
+    "grad of vmap": lambda f: torch.func.grad(
+        lambda x: torch.func.vmap(torch.func.grad(lambda y: (f(y) * x).sum()))(
+            torch.stack([x, 2 * x])
+        ).sum()
+    ),
+}
+
+
+@pytest.mark.parametrize("inner", WITHIN.values(), ids=WITHIN)
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_autograd_grad_within_a_transform_is_a_transform(inner, around):
+    def by_pass(x):
+        return torch.autograd.grad(inner(x), x, create_graph=True)[0]
+
+    for dtype in (torch.float32, torch.float64):
+        x = torch.tensor(POINT, dtype=dtype)
+        found, wanted = around(by_pass)(x), around(torch.func.grad(inner))(x)
+        assert found.dtype == dtype
+        assert torch.allclose(found, wanted, rtol=1e-4)
+
+
+def test_inputs_and_outputs_of_autograd_grad_within_a_transform():
+    w = torch.ones(3, requires_grad=True)
+    plain = torch.ones(3)
+
+    def slopes(x):
+        z = 2 * x
+        y = (z**3 * w).sum()
+        by_x, by_z, none = torch.autograd.grad(y, [x, z, w], create_graph=True, allow_unused=True)
+        assert none is None
+        assert torch.autograd.grad(z, x, plain)[0].tolist() == [2.0, 2.0, 2.0]
+        assert torch.autograd.grad(x, x, plain)[0].tolist() == [1.0, 1.0, 1.0]
+        with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+            torch.autograd.grad(y, w)
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            torch.autograd.grad(y, plain)
+        with pytest.raises(RuntimeError, match="Mismatch in shape"):
+            torch.autograd.grad(y, x, plain)
+        with pytest.raises(RuntimeError, match="only for scalar outputs"):
+            torch.autograd.grad(z, x)
+        with pytest.raises(
+            RuntimeError, match=r"backward\(\) called inside a functorch transform"
+        ):
+            y.backward()
+        return (by_x * by_z).sum()
+
+    x = torch.tensor(POINT)
+    found = torch.func.grad(slopes)(x)
+    assert torch.allclose(found, 1152 * x**3)
+    found.sum().backward()
+    assert w.grad is not None
+    constant = torch.func.grad(lambda x: (torch.autograd.grad((x**2).sum(), x)[0] * x).sum())
+    assert torch.allclose(constant(x), 2 * x)
+    with pytest.raises(RuntimeError, match="pass create_graph=True"):
+        torch.func.grad(lambda x: constant(x).sum())(x)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.mul_(2),
+        lambda x: x.zero_(),
+        lambda x: x.__setitem__(0, 5.0),
+        lambda x: x[:2].add_(1),
+        lambda x: x.copy_(torch.ones(3)),
+        lambda x: x.view(3).sin_(),
+    ],
+)
+def test_the_argument_of_a_reverse_transform_is_not_written_to(write):
+    def squares(x):
+        write(x)
+        return (x**2).sum()
+
+    x = torch.tensor(POINT)
+    for transform in (
+        torch.func.grad(squares),
+        torch.func.jacrev(squares),
+        torch.func.hessian(squares),
+        lambda x: torch.func.vjp(squares, x),
+        torch.func.grad(lambda x: torch.func.grad(squares)(x).sum()),
+    ):
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used"):
+            transform(x)
+    assert x.tolist() == torch.tensor(POINT).tolist()
+    copied = torch.func.grad(lambda x: squares(x.clone()))(x)
+    assert copied.shape == x.shape
+    assert torch.func.jvp(squares, (x,), (x,))[1].shape == ()

@@ -19,6 +19,7 @@ from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node, fresh
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
+from tapegrad.torch.autograd._within import grad_within, open_tape
 
 
 @folding
@@ -65,6 +66,12 @@ def backward(
         inputs = _sequence(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if open_tape(_sequence(tensors)) is not None:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms."
+        )
     roots = _roots(tensors, grad_tensors)
     if create_graph:
         _warn_of_cycles()
@@ -200,6 +207,9 @@ def grad(
 
         wanted = [_wanted_node(x) for x in inputs]
         found = batched_grad(_sequence(outputs), wanted, grad_outputs, keep, create_graph)
+    elif (tape := open_tape(_sequence(outputs))) is not None:
+        outputs, gradients = _pairs(outputs, grad_outputs)
+        found = grad_within(tape, outputs, gradients, inputs, create_graph)
     else:
         roots = _roots(outputs, grad_outputs)
         wanted = [_wanted_node(x) for x in inputs]
@@ -292,7 +302,8 @@ def _result_node(node: Node, position: int) -> Node:
     return made
 
 
-def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
+def _pairs(tensors: Tree, gradients: Tree) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The tensors, and the cotangent of each or None."""
     tensors = _sequence(tensors)
     if gradients is None:
         gradients = (None,) * len(tensors)
@@ -300,11 +311,17 @@ def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
         gradients = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
     if len(gradients) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
+    for position, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
+        if gradient is not None:
+            _check_gradient(tensor, gradient, position)
+    return tensors, gradients
+
+
+def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
+    tensors, gradients = _pairs(tensors, gradients)
     roots = []
     for position, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
         node = node_of(tensor)
-        if gradient is not None:
-            _check_gradient(tensor, gradient, position)
         if node is None:
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"

@@ -120,7 +120,7 @@ def _flatten_dict(x: dict[Any, Any]) -> tuple[Iterable[Any], Any]:
     return x.values(), tuple(x)
 
 
-_CONTAINERS: dict[type, Container] = {
+CONTAINERS: dict[type, Container] = {
     tuple: Container(lambda x: (x, None), lambda _, children: tuple(children)),
     list: Container(lambda x: (x, None), lambda _, children: list(children)),
     dict: Container(_flatten_dict, lambda keys, children: dict(zip(keys, children, strict=True))),
@@ -168,11 +168,11 @@ def register(
     >>> flatten(Pair(1.0, 2.0))[0]
     [1.0, 2.0]
     """
-    if kind in _CONTAINERS:
+    if kind in CONTAINERS:
         raise InputError(
             message("register", "a type without a registration", kind.__name__, "Register it once")
         )
-    _CONTAINERS[kind] = Container(flatten, unflatten)
+    CONTAINERS[kind] = Container(flatten, unflatten)
     _LEAF_TYPES.discard(kind)
     _SEEN.pop(kind, None)
 
@@ -195,11 +195,11 @@ def _leaf(x: Any) -> Any:
     return x if found is None else found(x)
 
 
-def _container_of(kind: type) -> Container | None:
+def container_of(kind: type) -> Container | None:
     """The container that `kind` is, if it is one; namedtuples and dataclasses are."""
     if kind in _LEAF_TYPES:
         return None
-    found = _CONTAINERS.get(kind)
+    found = CONTAINERS.get(kind)
     if found is not None:
         return found
     try:
@@ -308,7 +308,7 @@ def _flatten_low(tree: Any, leaves: list[Any], levels: int) -> Structure | None:
     A call of a function costs less than an entry of a list of what is left to do.
     """
     kind = type(tree)
-    container = _CONTAINERS.get(kind) or _container_of(kind)
+    container = CONTAINERS.get(kind) or container_of(kind)
     if container is None:
         leaves.append(_leaf(tree))
         return LEAF
@@ -330,7 +330,7 @@ def _flatten_low(tree: Any, leaves: list[Any], levels: int) -> Structure | None:
 
 def _flatten_any(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Structure:
     """The same for trees of any height."""
-    container = _CONTAINERS.get(type(tree)) or _container_of(type(tree))
+    container = CONTAINERS.get(type(tree)) or container_of(type(tree))
     if container is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(_leaf(tree))
         return LEAF
@@ -346,7 +346,7 @@ def _flatten_any(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Struct
                 leaves.append(child)
                 parts.append(LEAF)
                 continue
-            container = _CONTAINERS.get(kind) or _container_of(kind)
+            container = CONTAINERS.get(kind) or container_of(kind)
             if container is None or (is_leaf is not None and is_leaf(child)):
                 leaves.append(_leaf(child))
                 parts.append(LEAF)
@@ -407,7 +407,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
             elif kind is None:
                 whole = next(leaves)
             else:
-                container: Any = _container_of(kind)
+                container: Any = container_of(kind)
                 whole = container.unflatten(aux, made)
             if not around:
                 return whole
@@ -502,7 +502,7 @@ def _children(structure: Structure, tree: Any) -> tuple[list[Any], Any]:
         if tree.keys() == set(structure.aux):
             return [tree[key] for key in structure.aux], structure.aux
         return [], None
-    container = _container_of(type(tree))
+    container = container_of(type(tree))
     if container is None:
         return [], object()
     children, aux = container.flatten(tree)
@@ -554,14 +554,14 @@ def keys_of(tree: Any) -> Iterable[tuple[Any, str]]:
         names = [name for name, static in _fields_of(tree) if not static]
     else:
         names = list(getattr(tree, "_fields", ()))
-        if _container_of(type(tree)) is _BUNCH:
+        if container_of(type(tree)) is _BUNCH:
             names += _arrays_beside(tree)
     return [(name, f".{name}") for name in names] or ((i, f"[{i}]") for i in itertools.count())
 
 
 def children_of(tree: Any) -> tuple[list[Any], Any] | None:
     """The children of a container and what else it holds; None for a leaf."""
-    container = _container_of(type(tree))
+    container = container_of(type(tree))
     if container is None:
         return None
     children, aux = container.flatten(tree)
@@ -570,7 +570,7 @@ def children_of(tree: Any) -> tuple[list[Any], Any] | None:
 
 def rebuilt(kind: type, aux: Any, children: list[Any]) -> Any:
     """The container of this type with these children."""
-    container: Any = _container_of(kind)
+    container: Any = container_of(kind)
     return container.unflatten(aux, children)
 
 

@@ -280,6 +280,39 @@ def test_parts_of_optimizers_that_packages_import() -> None:
     assert lbfgs._cubic_interpolate(0.0, 1.0, -2.0, 2.0, 1.0, 2.0) == 1.0  # (x - 1)**2
 
 
+def test_trees_are_walked_by_the_table_of_containers() -> None:
+    """As pytorch_lightning and others do it."""
+
+    def walk(tree: Any) -> tuple[list[Any], Any]:
+        kind = _pytree._get_node_type(tree)
+        if kind not in _pytree.SUPPORTED_NODES:
+            return [tree], _pytree.LeafSpec()
+        children, context = _pytree.SUPPORTED_NODES[kind].flatten_fn(tree)
+        parts = [walk(child) for child in children]
+        leaves = [leaf for part, _ in parts for leaf in part]
+        return leaves, _pytree.TreeSpec(kind, context, [spec for _, spec in parts])
+
+    tree = {"b": 1, "a": (2, None, [3]), "c": torch.return_types.max(4, 5)}
+    leaves, spec = walk(tree)
+    assert (leaves, spec) == _pytree.tree_flatten(tree)
+    assert _pytree.tree_unflatten(leaves, spec) == tree
+    node = _pytree.SUPPORTED_NODES[dict]
+    assert node.unflatten_fn([1], ["a"]) == {"a": 1}
+    assert {tuple, list, dict} <= set(_pytree.SUPPORTED_NODES)
+    assert len(_pytree.SUPPORTED_NODES) == len([*_pytree.SUPPORTED_NODES])
+    assert type(None) not in _pytree.SUPPORTED_NODES
+    assert int not in _pytree.SUPPORTED_NODES
+
+
+def test_the_elements_of_a_tensor_as_text() -> None:
+    x = torch.arange(4.0).reshape(2, 2)
+    text = torch._tensor_str._tensor_str(x, 7)
+    assert repr(x) == f"tensor({text})"
+    assert not hasattr(torch._C._functorch, "no_such_name")
+    with pytest.raises(NotImplementedError):
+        torch._C._functorch.get_unwrapped(x)
+
+
 def test_python_types_have_limits() -> None:
     assert torch.finfo(float).dtype == "float64"
     assert torch.iinfo(int).bits == 64

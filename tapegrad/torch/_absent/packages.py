@@ -175,7 +175,7 @@ distributed.optim: apply_optimizer_in_backward functional_adadelta functional_ad
     functional_sgd named_optimizer optimizer post_localSGD_optimizer utils
     zero_redundancy_optimizer
 distributed.pipelining: microbatch schedules stage
-distributed.rpc: api backend_registry constants functions internal options rref_proxy
+distributed.rpc: backend_registry constants functions internal options rref_proxy
     server_process_global_profiler
 distributed.tensor: debug device_mesh experimental parallel placement_types
 distributed.tensor.experimental: _attention

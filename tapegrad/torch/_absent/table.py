@@ -694,7 +694,7 @@ f"NumPy's library of linear algebra: {{torch.get_num_threads()}} threads" | para
 [_vmap_internals] transforms of functions, under their first name.
 from .func as vmap | vmap _vmap
 [_tensor_str] how tensors are printed, under the name of PyTorch's file.
-from ._ops.object.printing | PRINT_OPTS printoptions set_printoptions
+from ._ops.object.printing | PRINT_OPTS _tensor_str printoptions set_printoptions
 [_dynamo.utils] nothing is compiled, a model runs as it is.
 False | is_compile_supported(device_type)
 [_inductor] nothing is compiled, a model runs as it is.
@@ -741,6 +741,8 @@ refused run one process | FullyShardedDataParallel(torch.nn.Module) StateDictTyp
 refused run one process | ZeroRedundancyOptimizer
 [distributed.rpc] there is one process.
 False | is_available()
+[distributed.rpc.api] there is one process.
+func | _require_initialized(func)
 [distributed.tensor] there is one process.
 refused run one process | DTensor DeviceMesh
 [distributed.tensor.parallel] there is one process.
@@ -819,6 +821,8 @@ groups_of(tensorlistlist, with_indices)
     | _group_tensors_by_device_and_dtype(tensorlistlist,with_indices=False)
 ["cpu"] | _get_foreach_kernels_supported_devices() _get_fused_kernels_supported_devices()
 True | _device_has_foreach_support(device) _has_foreach_support(tensors,device)
+[utils._contextlib] blocks that decorate functions, under the name of PyTorch's file.
+from ._graph.modes as Manager | _DecoratorContextManager
 [utils.deterministic] memory is filled as NumPy does it.
 [utils.hooks] what registering a hook returns.
 from ._graph.hooks as Handle | RemovableHandle
@@ -889,7 +893,7 @@ Block() | _ExcludeDispatchKeyGuard(keys)
 [_C._VariableFunctions] functions of `torch`, under the name of PyTorch's table of them.
 [_C._functorch] values within transforms.
 is_mapped(tensor._value) | is_batchedtensor(tensor)
-refused | _add_batch_dim _remove_batch_dim
+refused | _add_batch_dim _remove_batch_dim get_unwrapped
 [_C._functions] nodes of PyTorch's own.
 [_C._distributed_c10d] there is one process.
 from .distributed | ProcessGroup ReduceOp Store

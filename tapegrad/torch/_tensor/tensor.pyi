@@ -151,6 +151,7 @@ class Tensor:
     _grad: Any
     _hooks: Any
     _inference: Any
+    _is_argument: Any
     def _is_view(self) -> _bool: ...
     _make_subclass: Any
     _maker: Any

@@ -7,8 +7,8 @@ that nobody registered. Must not know tensors.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from tapegrad import _tree
 from tapegrad.torch.func._checks import specification
@@ -24,8 +24,12 @@ class TreeSpec:
 
     Parameters
     ----------
-    structure : object
-        What `tapegrad.tree.structure` returns.
+    type : type or None
+        The class of the container; None of a leaf.
+    context : object
+        The data of the container beside its children.
+    children_specs : sequence of TreeSpec
+        The structures of the children.
 
     Examples
     --------
@@ -34,8 +38,9 @@ class TreeSpec:
     3
     """
 
-    def __init__(self, structure: Any) -> None:
-        self._structure = structure
+    def __init__(self, type: Any, context: Any, children_specs: Iterable[TreeSpec]) -> None:
+        aux = tuple(context) if isinstance(context, list) else context
+        self._structure = _tree.Structure(type, aux, tuple(c._structure for c in children_specs))
 
     @property
     def num_leaves(self) -> int:
@@ -50,13 +55,12 @@ class TreeSpec:
     @property
     def context(self) -> Any:
         """The data of a container beside its children: the keys of a dict, as a list."""
-        aux = self._structure.aux
-        return list(aux) if isinstance(aux, tuple) else aux
+        return _context_of(self._structure.aux)
 
     @property
     def children_specs(self) -> list[TreeSpec]:
         """The structures of the children."""
-        return [TreeSpec(child) for child in self._structure.children]
+        return [_spec_of(child) for child in self._structure.children]
 
     def is_leaf(self) -> bool:
         """Whether it is one leaf."""
@@ -76,6 +80,81 @@ class TreeSpec:
         return specification(self._structure)
 
 
+def _spec_of(structure: Any) -> TreeSpec:
+    made = TreeSpec.__new__(TreeSpec)
+    made._structure = structure
+    return made
+
+
+def _context_of(aux: Any) -> Any:
+    return list(aux) if isinstance(aux, tuple) else aux
+
+
+def LeafSpec() -> TreeSpec:
+    """The structure of one leaf."""
+    return _spec_of(_tree.LEAF)
+
+
+class NodeDef(NamedTuple):
+    """How a class of containers is taken apart and made.
+
+    Parameters
+    ----------
+    type : type
+        The class.
+    flatten_fn : callable
+        Of a container: its children in a list, and its context.
+    unflatten_fn : callable
+        Of children and a context: the container.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.utils._pytree import SUPPORTED_NODES
+    >>> SUPPORTED_NODES[dict].flatten_fn({"a": 1})
+    ([1], ['a'])
+    """
+
+    type: Any
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]]
+    unflatten_fn: Callable[[Iterable[Any], Any], Any]
+
+
+class _Nodes(Mapping[type, NodeDef]):
+    """The classes of containers, as they are registered now."""
+
+    def _kinds(self) -> list[type]:
+        return [kind for kind in _tree.CONTAINERS if kind is not type(None)]
+
+    def __getitem__(self, kind: type) -> NodeDef:
+        container = None if kind is type(None) else _tree.container_of(kind)
+        if container is None or (dataclasses.is_dataclass(kind) and kind not in _registered):
+            raise KeyError(kind)
+
+        def flatten(tree: Any) -> tuple[list[Any], Any]:
+            children, aux = container.flatten(tree)
+            return list(children), _context_of(aux)
+
+        def unflatten(children: Iterable[Any], context: Any) -> Any:
+            aux = tuple(context) if isinstance(context, list) else context
+            return container.unflatten(aux, children)
+
+        return NodeDef(kind, flatten, unflatten)
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self._kinds())
+
+    def __len__(self) -> int:
+        return len(self._kinds())
+
+
+SUPPORTED_NODES = _Nodes()
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The key of a tree in `SUPPORTED_NODES`."""
+    return type(tree)
+
+
 def _parts(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
     def ends(part: Any) -> bool:
         if part is None or (is_leaf is not None and is_leaf(part)):
@@ -88,7 +167,7 @@ def _parts(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree, and its structure."""
     leaves, structure = _parts(tree, is_leaf)
-    return leaves, TreeSpec(structure)
+    return leaves, _spec_of(structure)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:

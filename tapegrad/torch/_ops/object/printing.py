@@ -200,6 +200,18 @@ def _numbers(array: Value, indent: int) -> str:
     return _rows(array, indent, summary, write, width)
 
 
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """The elements of a tensor as `repr` shows them.
+
+    indent: The column at which they begin.
+
+    >>> torch._tensor_str._tensor_str(torch.ones(2), 0)
+    '[1., 1.]'
+    """
+    shown = self._value.astype(np.float32) if self._value.dtype.kind == "V" else self._value
+    return _numbers(shown, indent)
+
+
 def _remarks(tensor: Tensor) -> list[str]:
     array = tensor._value
     usual = [_dtypes.default_float()]
@@ -231,9 +243,7 @@ def repr_of(tensor: Tensor) -> str:
     if meta:
         text = f"{prefix}..., device='meta', size={tuple(tensor.shape)}"
     else:
-        shown = tensor._value
-        shown = shown.astype(np.float32) if shown.dtype.kind == "V" else shown
-        text = prefix + _numbers(shown, indent)
+        text = prefix + _tensor_str(tensor, indent)
     column = len(text) - text.rfind("\n") + 1
     for remark in _remarks(tensor):
         if column + len(remark) + 2 > OPTIONS["linewidth"]:

@@ -270,7 +270,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     return call
 
 
-def short_division(ufunc: Function, general: Operation) -> Operation:
+def short_division(ufunc: np.ufunc, general: Operation, of_floats: Function) -> Operation:
     """A division of whole numbers, or of floats without history, that is rounded or its rest."""
 
     def call(input: TensorLike, other: TensorLike = ABSENT, *rest: Any, **kwargs: Any) -> Any:
@@ -291,7 +291,7 @@ def short_division(ufunc: Function, general: Operation) -> Operation:
             if x.dtype.char == "l":
                 out = strictly(ufunc, x, y)
             elif x.dtype.char in "fd" and input.node is None:
-                out = silently(ufunc, x, y)
+                out = silently(of_floats, x, y)
             else:
                 return general(input, other)
         except (FloatingPointError, RuntimeError, ValueError):

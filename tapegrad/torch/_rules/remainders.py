@@ -21,7 +21,7 @@ _EXACT = 2.0**24  # a quotient in double precision is on the right side of whole
 def _remainder(x: Value, y: Value) -> Value:
     """NumPy's, but a zero has the sign of the dividend, where NumPy gives it the divisor's."""
     out = np.remainder(x, y)
-    if out.dtype.kind != "f" or out.all():
+    if out.dtype.kind != "f" or np.count_nonzero(out) == out.size:
         return out
     return np.where(out == 0, x * 0, out)
 

@@ -38,6 +38,8 @@ class TreeSpec:
     3
     """
 
+    _structure: Any
+
     def __init__(self, type: Any, context: Any, children_specs: Iterable[TreeSpec]) -> None:
         aux = tuple(context) if isinstance(context, list) else context
         self._structure = _tree.Structure(type, aux, tuple(c._structure for c in children_specs))

@@ -139,9 +139,13 @@ def floor_divide(input: Value, other: Value) -> Value:
     return floor_quotient(x, y)
 
 
-fmod = register(replaces=fmod)(short_division(remainders.fmod, fmod))
-remainder = register(replaces=remainder)(short_division(remainders.remainder, remainder))
-floor_divide = register(replaces=floor_divide)(short_division(np.floor_divide, floor_divide))
+fmod = register(replaces=fmod)(short_division(np.fmod, fmod, remainders.fmod))
+remainder = register(replaces=remainder)(
+    short_division(np.remainder, remainder, remainders.remainder)
+)
+floor_divide = register(replaces=floor_divide)(
+    short_division(np.floor_divide, floor_divide, np.floor_divide)
+)
 both_operators("mod", remainder)
 both_operators("floordiv", floor_divide)
 

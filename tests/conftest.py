@@ -8,6 +8,7 @@ import inspect
 import os
 import secrets
 import signal
+import sys
 import threading
 from collections import defaultdict
 from contextvars import copy_context
@@ -122,6 +123,9 @@ def pytest_runtest_setup(item):
     # Each test draws the same matrices, whichever ran before it and wherever it runs. No fixture:
     # one for each of thirty thousand tests takes longer than what it does.
     matrices.RNG.bit_generator.state = matrices.BEGINNING
+    torch = sys.modules.get("tapegrad.torch")
+    if torch is not None:  # the weights of a model, too
+        torch.manual_seed(20)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

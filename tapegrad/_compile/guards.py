@@ -24,14 +24,15 @@ class Kept:
     (`flags.writeable = False`) does not say so, as views from before may write past it.
     """
 
-    __slots__ = ("array", "bytes", "copy", "is_transposed")
+    __slots__ = ("array", "bytes", "copy", "is_fixed", "is_transposed")
 
     def __init__(self, array: Any) -> None:
         self.array = array
         self.bytes: bytearray | None = None  # which is compared with an array as one block
         self.is_transposed = False  # whether its elements lie in Fortran's order
-        if _is_of_bytes(array):
-            self.copy = array
+        self.is_fixed = _is_of_bytes(array)
+        if self.is_fixed:
+            self.copy = array[...]  # a view: the array itself may get another shape, or dtype
             return
         self.is_transposed = array.flags.f_contiguous and not array.flags.c_contiguous
         block = array.T if self.is_transposed else array
@@ -51,8 +52,8 @@ class Kept:
         copy = self.copy
         if now.shape != copy.shape or now.dtype != copy.dtype:
             return False
-        if now is copy:
-            return True
+        if self.is_fixed and now is self.array:
+            return bool(now.strides == copy.strides)
         if self.bytes is not None:
             # For an array that is no block there is no such answer.
             same = self.bytes.__eq__(now.T if self.is_transposed else now)
@@ -63,7 +64,7 @@ class Kept:
     def terms(self, named: Callable[[Any], str]) -> list[str]:
         """Expressions that are all true if the array is as it was."""
         array, copy = named(self.array), self.copy
-        if self.bytes is None and copy is not self.array:
+        if self.bytes is None and not self.is_fixed:
             return [f"{named(self.is_in)}({array})"]
         terms = [
             f"{array}.shape == {named(copy.shape)}",

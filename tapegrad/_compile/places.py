@@ -91,7 +91,7 @@ class Names(Place):
 
 
 class InClass(Place):
-    """Names in a class, and how many there are.
+    """Names in a class, how many there are, and the classes that it is derived from.
 
     tables: those of names whose entries are looked at too. count: whether the number matters.
     """
@@ -107,6 +107,7 @@ class InClass(Place):
         found = [self.held.get(name, Missing) for name in self.names]
         for name in self.tables:
             found += entries(self.held.get(name))
+        found.append(self.kind.__mro__)
         if self.count:
             found.append(len(self.held))
         return found
@@ -123,6 +124,7 @@ class InClass(Place):
         behind = gc.get_referents(self.held)
         names = behind[0] if len(behind) == 1 and type(behind[0]) is dict else self.held
         terms = _of_names(named(names), self.names, held, named)
+        terms.append(f"{named(self.kind)}.__mro__ is {named(held[len(self.names)])}")
         return [*terms, f"len({named(names)}) == {held[-1]}"] if self.count else terms
 
 
@@ -185,16 +187,34 @@ class Elements(Place):
         return terms + [f"{elements}[{i}] is {named(x)}" for i, x in enumerate(held)]
 
 
-class Defaults(Place):
-    """The default values of a function."""
+class OfFunction(Place):
+    """The code of a function, and its default values: tools that reload modules replace them."""
 
     def __init__(self, f: Any) -> None:
         self.f = f
-        super().__init__(lambda: [f.__defaults__, f.__kwdefaults__])
+        super().__init__(lambda: [f.__code__, f.__defaults__, f.__kwdefaults__])
 
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
-        f, positional, by_name = named(self.f), named(held[0]), named(held[1])
-        return [f"{f}.__defaults__ is {positional}", f"{f}.__kwdefaults__ is {by_name}"]
+        f, (code, positional, by_name) = named(self.f), held
+        terms = [f"{f}.__code__ is {named(code)}"]
+        if positional is None and by_name is None:  # a call that gave all asks for none
+            return terms
+        terms.append(f"{f}.__defaults__ is {named(positional)}")
+        return [*terms, f"{f}.__kwdefaults__ is {named(by_name)}"]
+
+
+class OfClass(Place):
+    """The class of an object, which may be given another one."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        super().__init__(lambda: [type(owner)], self._put_back)
+
+    def _put_back(self, was: list[Any]) -> None:
+        self.owner.__class__ = was[0]
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        return [f"{named(type)}({named(self.owner)}) is {named(held[0])}"]
 
 
 class Slots(Place):
@@ -255,13 +275,14 @@ def _nowhere(was: list[Any]) -> None:
 
 __all__ = [
     "Cell",
-    "Defaults",
     "Elements",
     "InClass",
     "Items",
     "Missing",
     "Named",
     "Names",
+    "OfClass",
+    "OfFunction",
     "Place",
     "Slots",
     "entries",

@@ -29,12 +29,13 @@ from tapegrad._compile import standard
 from tapegrad._compile.names import names_in, stored_by
 from tapegrad._compile.places import (
     Cell,
-    Defaults,
     Elements,
     InClass,
     Items,
     Missing,
     Names,
+    OfClass,
+    OfFunction,
     Place,
     Slots,
     entries,
@@ -121,7 +122,7 @@ class Search:
             if not self.waiting:
                 self._of_modules()
                 self._of_names()
-            if not self.waiting and self.stores:
+            if not self.waiting and (self.stores or self._asks_for_missing()):
                 for function in self.bare:
                     self._hold(Items(function.__dict__, function))
                 self.bare = []
@@ -132,7 +133,9 @@ class Search:
         kind = type(value)
         if kind in PLAIN or kind in _NOTHING or in_trace(value):
             return
-        if issubclass(kind, np.generic) and not (issubclass(kind, np.void) and value.dtype.names):
+        if issubclass(kind, np.generic) and not (
+            hasattr(value, "__dict__") or (issubclass(kind, np.void) and value.dtype.names)
+        ):
             return
         if id(value) in self.known:
             return
@@ -168,6 +171,9 @@ class Search:
 
     def _dict(self, value: Any) -> None:
         self._hold(Items(value))
+        if isinstance(value, collections.defaultdict):
+            put_back = functools.partial(_set_factory, value)
+            self._hold(Place(lambda: [value.default_factory], put_back))
 
     def _list(self, value: Any) -> None:
         self._hold(Elements(value))
@@ -198,6 +204,8 @@ class Search:
 
     def _array(self, value: Any) -> None:
         other = type(value) is not np.ndarray
+        if other or value.dtype == object:  # of these a view, or the elements, are compared
+            self._hold(Place(lambda: [value.shape, value.strides, value.dtype.str]))
         if value.dtype == object:
             self._hold(Place(lambda: list(np.asarray(value).flat)))
         else:
@@ -245,8 +253,7 @@ class Search:
             return
         for cell in f.__closure__ or ():
             self._hold(Cell(cell))
-        if f.__defaults__ or f.__kwdefaults__:
-            self._hold(Defaults(f))
+        self._hold(OfFunction(f))
         if f.__dict__:
             self._hold(Items(f.__dict__, f))
         else:
@@ -320,6 +327,10 @@ class Search:
         if not _of_library(value.__name__):
             self.modules.append(value)
 
+    def _asks_for_missing(self) -> bool:
+        """Whether some code goes on where an attribute is missing, which there may be later."""
+        return not self.names.isdisjoint(_BY_TEXT) or not self.names.isdisjoint(_BY_MISSING)
+
     def _of_modules(self) -> None:
         """The objects of modules under names that some code asks for."""
         fresh = self.names - self.looked_for  # the others were looked for in all earlier modules
@@ -345,6 +356,10 @@ class Search:
             if names:
                 self.asked.update((id(module), x) for x in names)
                 self._names(held, names)
+            is_open = "__getattr__" in held or self._asks_for_missing()
+            if is_open and (id(module), _NEW) not in self.asked:
+                self.asked.add((id(module), _NEW))
+                self._hold(Place(functools.partial(_number_of, held)))
 
     def _of_names(self) -> None:
         """Objects that functions of Python's own library find by a text; used ones of classes."""
@@ -380,7 +395,11 @@ class Search:
             if self._is_installed(_module_of(kind)):
                 self._settings(kind)
                 continue
-            names = [x for x, part in list(held.items()) if not _is_own(x) or callable(part)]
+            names = [
+                x
+                for x, part in list(held.items())
+                if not _is_own(x) or callable(part) or x == "__match_args__"
+            ]
             self._hold(InClass(kind, names), names=names)
 
     def _settings(self, kind: type) -> None:
@@ -455,6 +474,8 @@ class Search:
         held = getattr(value, "__dict__", None)
         if type(held) is dict:
             self._hold(Items(held, value))
+        if not _of_library(_module_of(type(value))):
+            self._hold(OfClass(value))
         slots = [
             slot
             for kind in type(value).__mro__
@@ -524,6 +545,7 @@ _SMALL = 1 << 20  # bytes of an array of them
 _NO_BASES = (object,)
 # By these names are made at run time: of attributes, of globals, of modules.
 _BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter", "eval", "exec")
+_BY_MISSING = ("hasattr", "AttributeError")
 _BY_GLOBALS = frozenset(("globals", "eval", "exec", "__globals__", "f_globals"))
 _BY_IMPORT = ("import_module", "__import__")
 _CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__"))
@@ -538,6 +560,10 @@ _FOLLOWED_ALONE = (*_FUNCTIONS, types.BuiltinFunctionType, type, types.ModuleTyp
 _NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dtype, np.ufunc))
 # Classes that a program's own classes may be derived from, with attributes beside.
 _BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, bytearray))
+
+
+def _set_factory(value: Any, was: list[Any]) -> None:
+    value.default_factory = was[0]
 
 
 def _refill(value: Any, fill: Any, was: list[Any]) -> None:
@@ -564,6 +590,10 @@ def _is_datum(value: Any) -> bool:
 def _is_own(name: str) -> bool:
     """Whether a name of a class is Python's."""
     return name.startswith("__") and name.endswith("__")
+
+
+def _number_of(held: dict[str, Any]) -> list[Any]:
+    return [len(held)]
 
 
 def _module_named(name: str) -> list[Any]:

@@ -31,7 +31,7 @@ from tapegrad._compile.search import (
 from tapegrad._core.types import Function
 
 _LOOKS = 3  # that are made by reading all places, before there is code
-_GENERATED = 500  # places for which there is code, as 50 us a place are paid for it
+_GENERATED = 1000  # places for which there is code, as some 25 us a place are paid for it
 
 
 class _State:
@@ -73,6 +73,13 @@ class _State:
             ) and all(kept.is_in(kept.array) for kept in self.arrays.values())
         except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
             return False
+
+    def memory(self) -> list[Any]:
+        """The arrays outside, and equal ones that are there now instead."""
+        found = [kept.array for kept in self.arrays.values()]
+        for place, held in zip(self.places, self.held, strict=True):
+            found += _other_arrays(place.read(), held)
+        return found
 
     def _are_alike(self, now: Any, held: Any) -> bool:
         return _identical(now, held) or _alike(now, held, self.arrays)
@@ -161,8 +168,8 @@ class Surroundings:
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""
-        outside = [] if self.state is None else list(self.state.arrays.values())
-        return any(np.may_share_memory(a, b.array) for a in arrays for b in outside)
+        outside = [] if self.state is None else self.state.memory()
+        return any(np.may_share_memory(a, b) for a in arrays for b in outside)
 
     def before(self) -> Before:
         """State outside now, before a run that may change it."""
@@ -204,6 +211,19 @@ class Before:
         return zip(self.state.places, self.held, strict=True)
 
 
+def _other_arrays(now: Any, held: Any) -> list[Any]:
+    """Arrays, also in tuples, that are other objects than before."""
+    found: list[Any] = []
+    for a, b in zip(now, held, strict=False):
+        if a is b:
+            continue
+        if type(a) is np.ndarray:
+            found.append(a)
+        elif type(a) is tuple and type(b) is tuple:
+            found += _other_arrays(a, b)
+    return found
+
+
 def _identical(now: list[Any], held: list[Any]) -> bool:
     return len(now) == len(held) and all(map(is_, now, held))
 
@@ -229,7 +249,7 @@ def _equal(a: Any, b: Any, arrays: dict[int, Kept]) -> bool:
         return repr(a) == repr(b)
     if kind is tuple:
         return _alike(a, b, arrays)
-    if issubclass(kind, np.generic):
+    if issubclass(kind, np.generic) and not hasattr(a, "__dict__"):
         return not a.dtype.hasobject and a.tobytes() == b.tobytes() and a.dtype == b.dtype
     return kind in PLAIN and bool(a == b)
 

@@ -6,6 +6,7 @@ transforms.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
@@ -36,9 +37,9 @@ class RandomnessCheck:
         found = [x for x in arguments if isinstance(x, kinds)]
         if code is not None:
             for cell in getattr(f, "__closure__", None) or ():
-                value = getattr(cell, "cell_contents", None)
-                if isinstance(value, kinds):
-                    found.append(value)
+                with contextlib.suppress(ValueError):  # it is not bound yet
+                    if isinstance(cell.cell_contents, kinds):
+                        found.append(cell.cell_contents)
             known = getattr(f, "__globals__", {})
             found += [known[n] for n in names if isinstance(known.get(n), kinds)]
             if "random" in names:  # np.random.normal() and the like

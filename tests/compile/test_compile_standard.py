@@ -608,47 +608,6 @@ def options_of_printing(_):
     )
 
 
-def code_of_a_function(_):
-    def one():
-        return 1.0
-
-    def two():
-        return 2.0
-
-    first = one.__code__
-    return (lambda: one()), (lambda v: setattr(one, "__code__", two.__code__ if v == 2 else first))
-
-
-def class_of_an_object(_):
-    class One:
-        rate = 1.0
-
-    class Two:
-        rate = 2.0
-
-    held = One()
-    return (lambda: held.rate), (lambda v: setattr(held, "__class__", Two if v == 2 else One))
-
-
-def bases_of_a_class(_):
-    class One:
-        rate = 1.0
-
-    class Two:
-        rate = 2.0
-
-    class Beside:
-        pass
-
-    class Settings(One, Beside):
-        pass
-
-    def set_it(v):
-        Settings.__bases__ = (Two if v == 2 else One, Beside)
-
-    return (lambda: Settings.rate), set_it
-
-
 def registered_class(_):
     class Kind(abc.ABC):  # noqa: B024, no abstract methods
         pass
@@ -669,9 +628,6 @@ HIDDEN = [
     lock,
     collector,
     options_of_printing,
-    code_of_a_function,
-    class_of_an_object,
-    bases_of_a_class,
     registered_class,
 ]
 

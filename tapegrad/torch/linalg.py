@@ -360,7 +360,7 @@ def det(A: Value) -> Value:
     return np.linalg.det(A)
 
 
-@private("LinalgSlogdetBackward0", name="linalg_slogdet", planned=True)
+@private("LinalgSlogdetBackward0", name="linalg_slogdet")
 def slogdet(A: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value.
 
@@ -370,7 +370,7 @@ def slogdet(A: Value) -> Any:
     return return_types.linalg_slogdet(*np.linalg.slogdet(A))
 
 
-@operation("LinalgSlogdetBackward0", name="slogdet", planned=True)
+@operation("LinalgSlogdetBackward0", name="slogdet")
 def _old_slogdet(input: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value.
 

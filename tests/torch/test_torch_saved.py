@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
 import tapegrad.torch as torch
+from tapegrad.torch.serialization import _pytorch
 
 CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
     "pow": (lambda x: x**2.5, {"exponent": 2.5}),
@@ -135,3 +137,16 @@ def test_the_saved_tensors_of_a_function_take_hooks():
         first.register_hooks(abs, abs)
     with pytest.raises(RuntimeError, match="create a SavedTensor object from Python is forbidden"):
         torch.autograd.SavedTensor()
+
+
+class Plain:
+    """An object that has no `__setstate__`."""
+
+
+def test_a_state_in_a_file_is_no_method_and_no_class():
+    made = Plain()
+    for state in ({"__setstate__": print}, {"x": 1}):
+        _pytorch._build(made, state)
+    assert vars(made) == {"__setstate__": print, "x": 1}
+    with pytest.raises(pickle.UnpicklingError, match="may not set __class__"):
+        _pytorch._build(made, (None, {"__class__": int}))

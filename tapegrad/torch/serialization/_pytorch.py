@@ -420,12 +420,14 @@ class _Machine:
 
 def _build(target: Any, state: Any) -> None:
     """Give an object its state as pickle does."""
-    if hasattr(target, "__setstate__"):
+    if hasattr(type(target), "__setstate__"):  # not what the file has put on the object
         target.__setstate__(state)
         return
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     target.__dict__.update(attributes or {})
     for word, part in (slots or {}).items():
+        if word.startswith("__"):
+            raise UnpicklingError(f"Weights only load failed: a file may not set {word}")
         setattr(target, word, part)
 
 

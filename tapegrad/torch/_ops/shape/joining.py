@@ -108,6 +108,8 @@ def _short_join(join: Function, general: Operation) -> Operation:
 
     def call(tensors: Sequence[Tensor], dim: int = 0, **kwargs: Any) -> Any:
         mode = MODE.get()
+        if kwargs and dim.__class__ is int and not dim:  # `out`, or NumPy's word for dim
+            return general(tensors, **kwargs)
         if kwargs or dim.__class__ is not int or dim or mode not in PLAIN:
             return general(tensors, dim, **kwargs)
         if type(tensors) not in _LISTS or set(map(type, tensors)) != _TENSORS:

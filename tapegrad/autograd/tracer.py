@@ -216,6 +216,7 @@ def register_notrace(trace_type: type, primitive_fun: Function) -> None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> class Quiet(Node):
     ...     __slots__ = ()
     >>> register_notrace(Quiet, np.floor)

@@ -21,6 +21,7 @@ Attributes
 
 Examples
 --------
+>>> import tapegrad.torch as torch
 >>> x = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
 >>> torch.{example}._fields
 {names}

@@ -243,7 +243,7 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
     if mark:
         sections["Examples"] = mark + example
     example = sections.get("Examples", "")
-    if "tapegrad" not in example:
+    if ">>> import tapegrad" not in example and ">>> from tapegrad" not in example:
         of_functional = _IMPORT_F if _CALL_OF_F.search(example) else ""
         if of_functional or "torch." in example:
             sections["Examples"] = _IMPORT + of_functional + example

@@ -205,6 +205,7 @@ def _tensor_str(self: Tensor, indent: int) -> str:
 
     indent: The column at which they begin.
 
+    >>> import tapegrad.torch as torch
     >>> torch._tensor_str._tensor_str(torch.ones(2), 0)
     '[1., 1.]'
     """

@@ -180,7 +180,7 @@ def test_an_array_does_not_inherit_the_version_of_one_that_is_gone():
     for _ in range(50):
         y = x.exp()
         z = y.mul(2.0)
-        torch.empty(64).add_(1.0)
+        torch.zeros(64).add_(1.0)
         z = y * y  # keeps y, whose memory others had before
         z.sum().backward()
 

@@ -200,7 +200,7 @@ class Growing:
 
     @property
     def status(self) -> str:
-        """What makes the calls now, and why, in words."""
+        """The back end that makes the calls now, and why, in words."""
         if self.chosen is not None:
             return "machine code" if self.inputs is None else "machine code; more is being built"
         if self.inputs is not None:

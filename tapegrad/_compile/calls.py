@@ -173,7 +173,7 @@ class Calls:
         return False
 
     def _look(self, args: Any, kwargs: Any) -> None:
-        """What comes before a program in its later calls."""
+        """Look at the arguments and outside, as later calls of a program do before it runs."""
         key_of(args, kwargs, [])
         self.surroundings.version()
 
@@ -258,7 +258,7 @@ class Calls:
         raise self._without(None)
 
     def _without(self, why: str | None) -> InputError:
-        """What to raise where there is no program."""
+        """The error to raise where there is no program."""
         return InputError(
             message(
                 self.name,

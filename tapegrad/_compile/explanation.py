@@ -1,4 +1,4 @@
-"""What runs the calls of a compiled function, as text: which programs, by what, or why none.
+"""Text on the calls of a compiled function: their programs and back ends, or why there are none.
 
 Knows what is known of calls. Must not know how a call is recorded, nor how a program runs.
 """
@@ -36,7 +36,7 @@ def explanation(calls: Any) -> str:
 
 
 def summary(calls: Any) -> str:
-    """What runs, in a few words; nothing if that is not known yet."""
+    """A few words on the programs that run; none before that is known."""
     if calls.eager:
         return "the function itself"
     current = [x for x in list(calls.programs.values()) if x.outside == calls.surroundings.changes]

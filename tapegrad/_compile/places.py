@@ -245,7 +245,7 @@ class Slots(Place):
 
 
 def entries(table: Any) -> tuple[Any, ...]:
-    """What is in a table of settings."""
+    """The contents of a table of settings."""
     if type(table) is dict:
         return (*table, *table.values())
     return tuple(table) if type(table) in (list, tuple) else ()

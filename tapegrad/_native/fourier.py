@@ -59,7 +59,7 @@ class Stage(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a transform is: of the middle one of three axes, of which the last may be one."""
+    """A transform along the middle one of three axes, the last of which may have one element."""
 
     rows: int
     length: int

@@ -436,7 +436,7 @@ class NativeRunner:
     status = "machine code"
 
     def text(self) -> str:
-        """What runs on each way that is compiled: calls in Python, and LLVM's text of the rest."""
+        """The code of each compiled path: calls in Python, and LLVM's text of the rest."""
         parts = []
         for way in self.paths:
             parts += [way.source(), "", "# LLVM's text of the parts that it calls", way.path.text]

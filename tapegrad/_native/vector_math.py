@@ -541,7 +541,7 @@ def arctan2(y: Real, x: Real) -> Real:
     a, b = both.select(x.of(1.0), a), both.select(x.of(1.0), b)
     ratio = a / b
     high, low = arctan_of((a == 0.0).select(x.of(0.0), ratio))
-    # What the quotient lost, times the derivative; none where it overflows or underflows.
+    # The part that the quotient lost, times the derivative; none where it overflows or underflows.
     p, e = product(ratio, b)
     lost = ((a - p) - e) / (b + ratio * a)
     usual = (ratio > 1e-280) & (ratio < 1e280) & (b < 1e280) & (b > 1e-280) & (a > 1e-280)

@@ -56,7 +56,7 @@ class Runner:
 
     @property
     def status(self) -> str:
-        """What runs, in words."""
+        """The name of the back end, for messages."""
         return "NumPy's program" if self.build is not None else "NumPy's program, call by call"
 
     def text(self) -> str:

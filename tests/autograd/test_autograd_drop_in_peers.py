@@ -30,7 +30,7 @@ MODULES = """
     scipy.stats.t test_util tracer util wrap_util
     """.split()
 
-# What tapegrad has nothing for: restrictions of HIPS's rules, parts of their formulas, wrapped
+# Names that tapegrad has no use for: restrictions of HIPS's rules, parts of formulas, wrapped
 # functions, texts of warnings, classes behind objects. docs/autograd.md says so.
 LEFT_OUT = """
     c_class r_class check_even_shape check_no_repeated_axes make_rfft_factors parse_axes

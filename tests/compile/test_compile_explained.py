@@ -1,4 +1,4 @@
-"""What runs a compiled function's calls: `explain()`, the repr, `source()`, `prepare`, `wait`."""
+"""Questions about a compiled function: `explain()`, the repr, `source()`, `prepare`, `wait`."""
 
 import logging
 import subprocess

@@ -1,4 +1,4 @@
-"""What a write leaves of a tensor's graph: nodes, hooks, shapes, versions, beside PyTorch."""
+"""The graph of a tensor after a write: nodes, hooks, shapes, versions, beside PyTorch."""
 
 from __future__ import annotations
 

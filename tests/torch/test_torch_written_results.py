@@ -202,8 +202,8 @@ MORE_PROGRAMS = [
     for create in (False, True)
     if (what, way, create) not in PROGRAMS and not (create and what in ALONE)
 ]
-# What one node keeps here where PyTorch has several: the weights of instance_norm, of which there
-# are copies there, and an input of rms_norm without grad.
+# Values that one node keeps here where PyTorch has several nodes: the weights of instance_norm,
+# of which there are copies there, and an input of rms_norm without grad.
 KEEPS_MORE = {
     "nn.functional.instance_norm": "argument 1",
     "nn.functional.rms_norm": "argument 0 1",

@@ -341,7 +341,7 @@ class Distribution(OfFormulas):
         return value
 
     def _argument(self, value: Any) -> Any:
-        """What formulas of `log_prob` and `cdf` take: the value, checked."""
+        """The checked value, as formulas of `log_prob` and `cdf` take it."""
         return self._checked(value)
 
     def _parts(self) -> Iterator[tuple[str, Tensor]]:

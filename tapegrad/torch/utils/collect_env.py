@@ -19,7 +19,7 @@ _RELEVANT = re.compile(r"tapegrad|numpy|scipy|mypy|torch|onnx|optree|ml_dtypes|l
 
 
 class _SystemEnv(NamedTuple):
-    """What is known of the machine."""
+    """Facts about the machine."""
 
     torch_version: str
     is_debug_build: str

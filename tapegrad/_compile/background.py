@@ -307,7 +307,7 @@ class Builder:
         self.lock = threading.Lock()
         self.ended = False
 
-    def ask(self, program: Growing) -> bool:
+    def ask(self, program: Growing | _Marker) -> bool:
         """Have a program built; False where no thread can start now, and it must ask again."""
         if self.ended:
             return True
@@ -364,8 +364,7 @@ class Builder:
         """Wait until all that was asked so far is built; False if it takes longer."""
         done = threading.Event()
         marker = _Marker(done)
-        self.ask(marker)  # type: ignore[arg-type]
-        return not self.ended and done.wait(seconds)
+        return self.ask(marker) and not self.ended and done.wait(seconds)
 
 
 class _Ended(BaseException):

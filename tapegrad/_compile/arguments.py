@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.signatures import STATIC
+from tapegrad._compile.signatures import STATIC, Changing
 from tapegrad._core.values import recorded_in
 from tapegrad._program.containers import CONTAINERS, closed, opened, with_held
 from tapegrad._program.program import alike, copied
@@ -54,7 +54,7 @@ def with_recorded(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dic
     for position, leaf in enumerate(leaves):
         kind = type(leaf)
         if kind not in STATIC and not isinstance(leaf, enum.Enum):
-            value, rest = opened(leaf) or (leaf, None)
+            value, rest = opened(leaf) or (leaf.number if kind is Changing else leaf, None)
             own = copy_of_argument(value) if type(value) is np.ndarray else value
             x = recorded[position] = Recorded(own, len(recorded), recorder)
             if rest is None:

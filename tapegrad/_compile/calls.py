@@ -17,9 +17,11 @@ from tapegrad._block import Turn
 from tapegrad._compile.arguments import copies, note_writes
 from tapegrad._compile.background import BUILDER, announced, runner_of
 from tapegrad._compile.comparison import gives_the_same
+from tapegrad._compile.places import Variable
 from tapegrad._compile.recorded_run import KEPT, Outcome, RecordedRun, are_apart
 from tapegrad._compile.signatures import key_of, signature_of
 from tapegrad._compile.specializations import Specialization
+from tapegrad._compile.state import Functional
 from tapegrad._compile.surroundings import Surroundings
 from tapegrad._compile.worth import Trial, Worth
 from tapegrad._core.recorded import RECORDING
@@ -42,6 +44,7 @@ MOST_PATHS = 64  # of one program
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
 MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
+MOST_GROWTHS = 8  # runs that show more of a function's state
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
@@ -55,16 +58,31 @@ class Calls:
     """
 
     def __init__(
-        self, f: Function, backend: str, check: int, threads: int = 1, *, alerts: bool = False
+        self,
+        f: Function,
+        backend: str,
+        check: int,
+        threads: int = 1,
+        *,
+        alerts: bool = False,
+        whole: Calls | None = None,
     ) -> None:
         self.alerts = alerts
+        self.whole = self if whole is None else whole  # calls of f itself, where it has state
+        self.state: Functional | None = None  # f as a function of its state, too
+        self.functional: Calls | None = None  # the calls of that
         self.f, self.backend, self.check, self.threads = f, backend, check, threads
         self.name = f"compile({name_of(f)})"
         self.programs: OrderedDict[Any, Specialization] = OrderedDict()
-        self.surroundings = Surroundings(f)
+        if isinstance(f, Functional):
+            self.surroundings = Surroundings(f.f, f.keys)
+            f.shares_memory = self.surroundings.shares_memory
+        else:
+            self.surroundings = Surroundings(f)
         self.eager = backend == "eager"
         self.why: str | None = None  # all calls are the function's own
         self.objects = False  # whether it has been seen to compute with objects of arrays
+        self.growths = 0  # how often more was seen to be state
         self.count = 0
         self.worth = Worth()
         self.pause = 0  # calls that are the function's own, whatever their signature
@@ -81,19 +99,36 @@ class Calls:
             # Inside a transform, or another recording, the values belong to that: f runs itself.
             if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
                 return self.f(*args, **kwargs)
+            if self.state is not None:
+                return self._with_state(self.state, args, kwargs)
             given: list[Any] = []
             key = key_of(args, kwargs, given)
             program = self.short.get(key, _UNKNOWN)
             if program is None:
                 self.pause = self.worth.pause
                 return self.f(*args, **kwargs)
-            if program is not _UNKNOWN and self.surroundings.are_those(program.outside):
+            if (
+                program is not _UNKNOWN
+                and (not self.objects or state() == program.around)
+                and self.surroundings.are_those(program.outside)
+                and self._are_apart(program, given)
+            ):
                 with contextlib.suppress(Exception):  # it is met again below
                     return program.runner.run(given)
             return self._looked_up(key, args, kwargs)
         except BaseException as error:
             fold(error)
             raise
+
+    def _with_state(self, f: Functional, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whose state is an argument, and a result."""
+        calls = self.functional
+        if calls is None or calls.eager:
+            return self.f(*args, **kwargs)
+        held = f.state()
+        after = calls(held, args, kwargs)
+        f.take(after, held, args, kwargs)
+        return after.out
 
     def _looked_up(self, short: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call whose program has no short key, or none that served."""
@@ -150,7 +185,7 @@ class Calls:
             note_writes(program.held, leaves)
         if own is not None:
             self._compare(own, (out, args, kwargs))
-        elif not (self.check or self.objects or program.written or trial or short is None):
+        elif not (self.check or program.held or trial or short is None):
             self._remember(short, program)
         return out
 
@@ -199,19 +234,23 @@ class Calls:
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
-        program, inputs = self._made(args, kwargs)
+        _, program, inputs = self._made(args, kwargs)
         return listing(optimized(program.root), inputs)
 
     def source_of(self, args: Any, kwargs: Any) -> str:
         """The source of what runs a call with such arguments."""
-        return str(self._made(args, kwargs)[0].runner.text())
+        return str(self._made(args, kwargs)[1].runner.text())
 
     def prepare(self, args: Any, kwargs: Any) -> None:
         """Record such calls, build their program, and make the calls in which it is timed."""
-        program, _ = self._made(args, kwargs)
+        calls, program, _ = self._made(args, kwargs)
+        if calls is not self and self.state is not None:
+            args, kwargs = (self.state.state(), args, kwargs), {}
         with announced(self.name):
             while (
-                program.runner is not None and not self.eager and program.key not in self.worth.own
+                program.runner is not None
+                and not calls.eager
+                and program.key not in calls.worth.own
             ):
                 if not program.is_final:
                     BUILDER.wait(None)
@@ -219,15 +258,35 @@ class Calls:
                     return
                 leaves, structure = flatten((args, kwargs))
                 given, named = unflatten(structure, copies(leaves))
-                self(*given, **named)
+                calls(*given, **named)
 
     def wait(self, timeout: float | None) -> bool:
         """Wait until what was asked for so far is built."""
         with announced(self.name):
-            return all(x.is_built for x in list(self.programs.values())) or BUILDER.wait(timeout)
+            calls = self.functional or self
+            return all(x.is_built for x in list(calls.programs.values())) or BUILDER.wait(timeout)
 
-    def _made(self, args: Any, kwargs: Any) -> tuple[Specialization, list[Any]]:
-        """The program of such calls, and its inputs; calls are made until there is one."""
+    def _made(self, args: Any, kwargs: Any) -> tuple[Calls, Specialization, list[Any]]:
+        """Who has the program of such calls, that, and its inputs.
+
+        Calls are made until there is one; what they change outside is put back.
+        """
+        before = self.surroundings.before()
+        try:
+            while True:
+                f, calls = self.state, self.functional
+                if f is None or calls is None:
+                    found = self._made_here(args, kwargs)
+                else:
+                    found = calls._made_here((f.state(), args, kwargs), {})
+                if found is not None:
+                    return self.functional or self, *found
+        finally:
+            before.restore()
+
+    def _made_here(self, args: Any, kwargs: Any) -> tuple[Specialization, list[Any]] | None:
+        """The program among those here, and its inputs; None if more is seen to be state."""
+        known = self.whole.functional
         leaves, structure = flatten((args, kwargs))
         leaves = [copied(x) if type(x) is np.ndarray else x for x in leaves]
         inputs: list[Any] = []
@@ -246,6 +305,8 @@ class Calls:
             for _ in range(MOST_CALLS):
                 given, named = unflatten(structure, copies(leaves))
                 self(*given, **named)
+                if self.whole.functional is not known:
+                    return None
                 program = self._known(key, structure, signature, len(inputs))
                 if program is not None and program.runner is not None:
                     return program, inputs
@@ -273,6 +334,8 @@ class Calls:
     ) -> Specialization | None:
         """Knowledge of such calls; None for calls that are the function's own."""
         outside = self.surroundings.version()
+        if self.surroundings.moved and self._take_up(self.surroundings.often_moved()):
+            return None
         if outside > MOST_CHANGES or self.surroundings.unseen is not None:
             self._give_up_all()
             return None
@@ -283,7 +346,7 @@ class Calls:
         program = self.programs.get(known)
         if program is None:
             program = self.programs[known] = Specialization(inputs)
-            program.outside, program.key = outside, key
+            program.outside, program.around, program.key = outside, around, key
             self._make_room()
         elif len(self.programs) > 1:
             with contextlib.suppress(KeyError):  # another thread has dropped it
@@ -330,6 +393,9 @@ class Calls:
         run = RecordedRun(self.f, program, leaves, inputs, self.surroundings)
         if self.surroundings.run(run.run, structure)[1]:
             run.recorder.give_up("it ran other code when it was called again", differs=True)
+        if self._has_state(run):
+            run.undo()
+            return Outcome(None)
         if run.recording.objects and not self.objects:
             self.objects = True
             self.short.clear()
@@ -337,6 +403,29 @@ class Calls:
         if run.is_program:
             self._learned(program, run.recorder, inputs)
         return run.outcome()
+
+    def _has_state(self, run: RecordedRun) -> bool:
+        """Whether a run has changed something outside that was not known to be state."""
+        if run.changed is None:  # it has bound names: perhaps not in each call
+            is_vain = run.refused is not None or run.recorder.unfit is not None
+            is_new = is_vain and self.whole.growths < MOST_GROWTHS
+            self.whole.growths += is_new
+            return is_new
+        return self._take_up(run.changed)
+
+    def _take_up(self, variables: list[Variable]) -> bool:
+        """Take up variables as state; whether some were not known as such."""
+        whole = self.whole
+        known = () if whole.state is None else whole.state.variables
+        state = {one.key: one for one in (*known, *variables)}
+        if len(state) == len(known) or whole.growths == MOST_GROWTHS:
+            return False
+        whole.growths += 1
+        f = whole.state = Functional(whole.f, state.values())
+        whole.functional = Calls(
+            f, self.backend, self.check, self.threads, alerts=self.alerts, whole=whole
+        )
+        return True
 
     def _learned(self, program: Specialization, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""

@@ -197,9 +197,9 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     Warns
     -----
     EagerWarning
-        Once, where a call runs f itself as no program can be: f draws random numbers, counts its
-        calls, may take values from an iterator, a queue or an open file, prints values, hands them
-        to code that reads memory, or goes more than eight ways at one place; and where a program
+        Once, where a call runs f itself as no program can be: f draws random numbers, may take
+        values from an iterator, a queue or an open file, prints values, hands them to code that
+        reads memory, or goes more than eight ways at one place; and where a program
         gains nothing: to look at what f reads from outside takes longer than f, or there are more
         than 16 combinations of shapes, of which a further one has to come 100 times first. Inside
         another transform, with arguments of other classes, and where f takes a few microseconds,
@@ -210,7 +210,8 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     Python's branches stay right: where f asks for a value (`if x > 0`, `float(x)`, an index), the
     program asks too, and an answer that never came is recorded when it comes. Arrays and numbers
     that f reads from closures, globals, defaults and attributes are looked at in each call; when
-    they have changed, there is another program.
+    they have changed, there is another program. Those that calls of f change themselves, and
+    those that are often set between calls, are inputs of the program, which changes them too.
 
     Examples
     --------

@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.signatures import Changing
 from tapegrad._tree import unflatten
 
 
 def explanation(calls: Any) -> str:
     """One line for each program, and for what runs as the function itself."""
-    lines = [f"{calls.name}, backend {calls.backend!r}"]
+    if calls.functional is not None and not calls.eager:
+        return explanation(calls.functional)
+    lines = [f"{calls.whole.name}, backend {calls.backend!r}"]
     if calls.eager:
         return "\n".join([*lines, f"all calls are the function's own: {_why_eager(calls)}"])
     for (structure, signature, outside, _), program in list(calls.programs.items()):
         if outside == calls.surroundings.changes:
-            lines.append(f"{_shown(structure, signature)}: {_state(calls, program)}")
+            lines.append(f"{_shown(calls, structure, signature)}: {_state(calls, program)}")
     old = sum(key[2] != calls.surroundings.changes for key in list(calls.programs))
     if old:
         lines.append(f"{_count(old, 'program')} of what was outside before it changed")
@@ -37,6 +40,8 @@ def explanation(calls: Any) -> str:
 
 def summary(calls: Any) -> str:
     """A few words on the programs that run; none before that is known."""
+    if calls.functional is not None and not calls.eager:
+        return summary(calls.functional)
     if calls.eager:
         return "the function itself"
     current = [x for x in list(calls.programs.values()) if x.outside == calls.surroundings.changes]
@@ -81,16 +86,20 @@ class _Text:
         return self.text
 
 
-def _shown(structure: Any, signature: Iterable[Any]) -> str:
-    """Arguments of a signature: of arrays the dtypes and shapes."""
+def _shown(calls: Any, structure: Any, signature: Iterable[Any]) -> str:
+    """Arguments of a signature: of arrays the dtypes and shapes; and of the state."""
     args, kwargs = unflatten(structure, [_Text(_leaf(part)) for part in signature])
+    state = ""
+    if calls.whole is not calls:
+        held, args, kwargs = args
+        state = f" with the state ({', '.join(map(repr, held))})"
     named = [f"{name}={value!r}" for name, value in kwargs.items()]
-    return f"({', '.join([*map(repr, args), *named])})"
+    return f"({', '.join([*map(repr, args), *named])}){state}"
 
 
 def _leaf(part: Any) -> str:
     if isinstance(part, type):
-        return part.__name__
+        return "int" if part is Changing else part.__name__
     if len(part) == 2:
         return repr(part[1])  # it counts by value
     shape, dtype, *_ = part

@@ -13,11 +13,12 @@ import functools
 import gc
 import types
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapegrad._compile.standard import Read, Write
+from tapegrad._program.containers import Followed
 
 FEW = 16  # values of a container, each of which has a term of its own
 
@@ -29,12 +30,48 @@ class Missing:
     """Stands for a name that is not bound."""
 
 
+class Loose:
+    """Stands for a value that is state of the function: it may be another in each call."""
+
+
+class Variable(NamedTuple):
+    """One value outside: how it is read (`Missing` where it is not bound), bound, and unbound."""
+
+    key: tuple[int, Any]  # of its holder, and in that
+    holder: Any  # whose id is no other's as long as it is held
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
+    delete: Callable[[], Any]
+    version: Callable[[], int] = lambda: 0  # how often its array was written into
+    written: Callable[[], None] = lambda: None  # says that it was, once more
+
+
 class Place:
     """A place that is read by one function, and put back by another."""
 
     def __init__(self, read: Read, write: Write | None = None) -> None:
         self.read = read
         self.write = write or _nowhere
+
+    def variable(self, _at: int) -> Variable | None:
+        """The value that is read at a position; None if it cannot be bound alone."""
+        return None
+
+    def loosen(self, state: Container[Any]) -> None:
+        """Read `Loose` in the place of each variable whose key is among those."""
+        read, write = self.read, self.write
+        found = [(at, self.variable(at)) for at in range(len(read()))]
+        loose = {at: one for at, one in found if one is not None and one.key in state}
+        if not loose:
+            return
+
+        def without() -> list[Any]:
+            return [Loose if at in loose else x for at, x in enumerate(read())]
+
+        def put_back(was: list[Any]) -> None:
+            write([loose[at].read() if x is Loose else x for at, x in enumerate(was)])
+
+        self.read, self.write = without, put_back
 
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         """Expressions that are all true if it holds what it held.
@@ -63,10 +100,20 @@ class Cell(Place):
         else:
             del self.cell.cell_contents
 
+    def variable(self, _at: int) -> Variable:
+        cell = self.cell
+        return Variable(
+            (id(cell), 0),
+            cell,
+            lambda: self._contents()[0],
+            functools.partial(setattr, cell, "cell_contents"),
+            functools.partial(self._fill, [Missing]),
+        )
+
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         if held[0] is Missing:
             return super().terms(held, named, same)
-        return [f"{named(self.cell)}.cell_contents is {named(held[0])}"]
+        return [f"{named(self.cell)}.cell_contents is {named(x)}" for x in held if x is not Loose]
 
 
 class Names(Place):
@@ -86,6 +133,9 @@ class Names(Place):
             else:
                 self.holder.pop(name, None)
 
+    def variable(self, at: int) -> Variable:
+        return _of_dict(self.holder, self.names[at])
+
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         return _of_names(named(self.holder), self.names, held, named)
 
@@ -93,14 +143,15 @@ class Names(Place):
 class InClass(Place):
     """Names in a class, how many there are, and the classes that it is derived from.
 
-    tables: those of names whose entries are looked at too. count: whether the number matters.
+    tables: those of names whose entries are looked at too, where the names are settings of an
+    installed package: these are no state. count: whether the number matters.
     """
 
     def __init__(
         self, kind: type, names: list[str], tables: list[str] | None = None, *, count: bool = True
     ) -> None:
         self.kind, self.held, self.names, self.count = kind, vars(kind), names, count
-        self.tables = tables or []
+        self.tables, self.are_settings = tables or [], tables is not None
         super().__init__(self._values, self._put_back)
 
     def _values(self) -> list[Any]:
@@ -116,6 +167,18 @@ class InClass(Place):
         for name, part in zip(self.names, was, strict=False):
             if part is not self.held.get(name, Missing):
                 setattr(self.kind, name, part)
+
+    def variable(self, at: int) -> Variable | None:
+        if self.are_settings or at >= len(self.names):
+            return None
+        kind, held, name = self.kind, self.held, self.names[at]
+        return Variable(
+            (id(kind), name),
+            kind,
+            lambda: held.get(name, Missing),
+            functools.partial(setattr, kind, name),
+            functools.partial(delattr, kind, name),
+        )
 
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         if self.tables:
@@ -152,6 +215,11 @@ class Items(Place):
         self.of.clear(now)
         self.of.update(now, zip(was[:half], was[half:], strict=True))
 
+    def variable(self, at: int) -> Variable | None:
+        now = self._now()
+        keys = list(self.of.keys(now))
+        return _of_dict(now, keys[at - len(keys)]) if at >= len(keys) else None
+
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         half = len(held) // 2
         keys, values = held[:half], held[half:]
@@ -162,7 +230,7 @@ class Items(Place):
         if not keys:
             return [*terms, f"not {items}"]
         terms.append(f"[*{items}] == {named(keys)}")  # the order, too
-        if half > FEW:
+        if half > FEW and Loose not in values:
             return [*terms, _all_identical(f"{items}.values()", values, named)]
         return [*terms, *_of_names(items, keys, values, named)]
 
@@ -175,6 +243,16 @@ class Elements(Place):
         read: Read = functools.partial(list.copy, elements)
         super().__init__(read, functools.partial(list.__setitem__, elements, slice(None)))
 
+    def variable(self, at: int) -> Variable:
+        elements = self.elements
+        return Variable(
+            (id(elements), at),
+            elements,
+            lambda: elements[at] if at < len(elements) else Missing,
+            functools.partial(list.__setitem__, elements, at),
+            functools.partial(list.__delitem__, elements, at),
+        )
+
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         if type(self.elements) is not list:
             return super().terms(held, named, same)
@@ -182,9 +260,11 @@ class Elements(Place):
         if not held:
             return [f"not {elements}"]
         terms = [f"len({elements}) == {len(held)}"]
-        if len(held) > FEW:
+        if len(held) > FEW and Loose not in held:
             return [*terms, _all_identical(elements, held, named)]
-        return terms + [f"{elements}[{i}] is {named(x)}" for i, x in enumerate(held)]
+        return terms + [
+            f"{elements}[{i}] is {named(x)}" for i, x in enumerate(held) if x is not Loose
+        ]
 
 
 class OfFunction(Place):
@@ -217,6 +297,33 @@ class OfClass(Place):
         return [f"{named(type)}({named(self.owner)}) is {named(held[0])}"]
 
 
+class OfLibrary(Place):
+    """What a function may read of an object of a library, by a table."""
+
+    def __init__(self, owner: Any, followed: Followed) -> None:
+        self.owner, self.followed = owner, followed
+        read, write = followed.read, followed.write
+        super().__init__(functools.partial(read, owner), functools.partial(write, owner))
+
+    def variable(self, at: int) -> Variable | None:
+        owner, name = self.owner, self.followed.name(self.owner, at)
+        if name is None:
+            return None
+        return Variable(
+            (id(owner), name),
+            owner,
+            functools.partial(getattr, owner, name, Missing),
+            functools.partial(object.__setattr__, owner, name),
+            functools.partial(object.__delattr__, owner, name),
+            functools.partial(self.followed.version, owner),
+            functools.partial(self.followed.written, owner),
+        )
+
+    def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
+        terms = self.followed.terms(self.owner, held, named)
+        return [term for part, term in terms if part is not Loose]
+
+
 class Slots(Place):
     """The values of an object that lie in slots."""
 
@@ -234,6 +341,16 @@ class Slots(Place):
             elif _slot(slot, self.owner) is not Missing:
                 slot.__delete__(self.owner)
 
+    def variable(self, at: int) -> Variable:
+        owner, slot = self.owner, self.slots[at]
+        return Variable(
+            (id(owner), slot.__name__),
+            owner,
+            functools.partial(_slot, slot, owner),
+            functools.partial(slot.__set__, owner),
+            functools.partial(slot.__delete__, owner),
+        )
+
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
         if any(part is Missing for part in held):
             return super().terms(held, named, same)
@@ -241,7 +358,19 @@ class Slots(Place):
         return [
             f"{named(slot.__get__)}({owner}) is {named(part)}"
             for slot, part in zip(self.slots, held, strict=True)
+            if part is not Loose
         ]
+
+
+def _of_dict(items: dict[Any, Any], key: Any) -> Variable:
+    of: Any = OrderedDict if issubclass(type(items), OrderedDict) else dict
+    return Variable(
+        (id(items), key),
+        items,
+        functools.partial(dict.get, items, key, Missing),
+        functools.partial(of.__setitem__, items, key),
+        functools.partial(of.pop, items, key, None),
+    )
 
 
 def entries(table: Any) -> tuple[Any, ...]:
@@ -255,6 +384,7 @@ def _of_names(holder: str, names: list[str], held: list[Any], named: Named) -> T
     return [
         f"{name!r} not in {holder}" if part is Missing else f"{holder}[{name!r}] is {named(part)}"
         for name, part in zip(names, held, strict=False)
+        if part is not Loose
     ]
 
 
@@ -278,12 +408,15 @@ __all__ = [
     "Elements",
     "InClass",
     "Items",
+    "Loose",
     "Missing",
     "Named",
     "Names",
     "OfClass",
     "OfFunction",
+    "OfLibrary",
     "Place",
     "Slots",
+    "Variable",
     "entries",
 ]

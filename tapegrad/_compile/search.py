@@ -32,10 +32,12 @@ from tapegrad._compile.places import (
     Elements,
     InClass,
     Items,
+    Loose,
     Missing,
     Names,
     OfClass,
     OfFunction,
+    OfLibrary,
     Place,
     Slots,
     entries,
@@ -84,6 +86,7 @@ class Search:
     followed: on a path of a program the same code runs.
     counted: by the id of an installed package's class, names of data that calls of f change
     themselves, as counters of objects. They are not looked at.
+    state: keys of variables that calls of f change, and hand on to the next call. Nor are these.
     """
 
     def __init__(
@@ -91,9 +94,11 @@ class Search:
         f: Any,
         ran: set[types.CodeType] | None = None,
         counted: Mapping[int, set[str]] = types.MappingProxyType({}),
+        state: frozenset[Any] = frozenset(),
     ) -> None:
         self.ran = ran
         self.counted = counted
+        self.state = state
         self.settings: list[Settings] = []
         self.places: list[Place] = []
         self.arrays: list[Any] = []
@@ -131,7 +136,7 @@ class Search:
 
     def _follow(self, value: Any) -> None:
         kind = type(value)
-        if kind in PLAIN or kind in _NOTHING or in_trace(value):
+        if kind in PLAIN or kind in _NOTHING or value is Loose or in_trace(value):
             return
         if issubclass(kind, np.generic) and not (
             hasattr(value, "__dict__") or (issubclass(kind, np.void) and value.dtype.names)
@@ -154,6 +159,8 @@ class Search:
 
         names: of these values, where one that is used up is followed only if its name is used.
         """
+        if self.state:
+            place.loosen(self.state)
         values = place.read()
         self.count += len(values)
         self.places.append(place)
@@ -426,10 +433,10 @@ class Search:
 
     def _object(self, value: Any) -> None:
         kind = type(value)
-        for followed, (read, write) in FOLLOWED.items():
+        for followed, how in FOLLOWED.items():
             if issubclass(kind, followed):
                 self._class(kind)
-                self._hold(Place(functools.partial(read, value), functools.partial(write, value)))
+                self._hold(OfLibrary(value, how))
                 return
         module = _module_of(kind)
         if module.startswith("numpy.random") or _is_pythons(value):

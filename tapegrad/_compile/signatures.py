@@ -30,6 +30,15 @@ STATIC = frozenset(
 )
 
 
+class Changing:
+    """A whole number that is another one in each call, as of a counter: an input, like floats."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
     """Key of a program in its leaves, and whether some are objects that hold an array.
 
@@ -50,6 +59,9 @@ def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
             inputs.append(leaf)
         elif kind in STATIC or isinstance(leaf, enum.Enum):
             signature.append((kind, leaf))
+        elif kind is Changing:
+            signature.append(kind)
+            inputs.append(leaf.number)
         elif kind in CONTAINERS:
             found = opened(leaf)
             if found is None:
@@ -116,9 +128,18 @@ def short_key(values: Iterable[Any], given: list[Any], depth: int = 0) -> Any:
             key.append((kind, tuple(x), inner))
         elif kind in STATIC:
             key.append((kind, x))
+        elif kind is Changing:
+            key.append(kind)
+            given.append(x.number)
+        elif kind in CONTAINERS:
+            found = opened(x)
+            if found is None or any(found[0] is other for other in given):
+                return None  # an object twice is told by the signature
+            key.append((found[0].shape, found[0].dtype, layout(found[0]), found[1]))
+            given.append(found[0])
         else:
             return None
     return tuple(key)
 
 
-__all__ = ["STATIC", "key_of", "layout", "short_key", "signature_of"]
+__all__ = ["NUMBERS", "STATIC", "Changing", "key_of", "layout", "short_key", "signature_of"]

@@ -20,6 +20,7 @@ class Specialization:
     """Knowledge of the calls of one signature: their program, or why there is none."""
 
     __slots__ = (
+        "around",
         "careful",
         "eager",
         "held",
@@ -43,6 +44,7 @@ class Specialization:
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason
         self.outside = 0  # the version of the surroundings
+        self.around: Any = ()  # the state of packages whose objects there are
         self.restarts = 0
         self.paths = 0
         self.key: Any = None  # of its signature

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._compile.guards import Kept, guard_of
-from tapegrad._compile.places import Place
+from tapegrad._compile.places import Place, Variable
 from tapegrad._compile.search import (
     PLAIN,
     Search,
@@ -28,8 +28,10 @@ from tapegrad._compile.search import (
     is_of_installed,
     noting_code,
 )
+from tapegrad._compile.state import are_of_one_kind, is_state
 from tapegrad._core.types import Function
 
+OFTEN = 2  # changes between calls, after which a variable is an input of the programs
 _LOOKS = 3  # that are made by reading all places, before there is code
 _GENERATED = 1000  # places for which there is code, as some 25 us a place are paid for it
 
@@ -52,12 +54,16 @@ class _State:
         self.settings: list[Settings] = search.settings  # of classes of installed packages
         self.looks = 0
         self.guard: Callable[[], bool] | None = None  # the same question as generated code
+        # Whether the last look found the very same objects, whose arrays are views of no others.
+        self.is_plain = False
+        self.are_whole = all(kept.array.base is None for kept in self.arrays.values())
 
     def is_now(self) -> bool:
         """Whether what is outside is as it was."""
         try:
             if self.guard is not None:
                 if self.guard():
+                    self.is_plain = self.are_whole
                     return True
             elif self.looks < _LOOKS or len(self.places) > _GENERATED:
                 self.looks += 1
@@ -66,6 +72,7 @@ class _State:
                 self.guard = guard_of(pairs, self.arrays.values(), self._are_alike)
         except Exception:  # noqa: BLE001, S110 - of a name that has gone, of another array
             pass
+        self.is_plain = False
         try:
             return all(
                 self._are_alike(place.read(), held)
@@ -81,6 +88,24 @@ class _State:
             found += _other_arrays(place.read(), held)
         return found
 
+    def moved(self) -> list[Variable]:
+        """The variables that hold another number or array of the same kind now."""
+        written = {id(x.array) for x in self.arrays.values() if not x.is_in(x.array)}
+        found: list[Variable | None] = []
+        for place, held in zip(self.places, self.held, strict=True):
+            try:
+                now = place.read()
+            except Exception:  # noqa: BLE001, S112 - of an object that does not let itself be read
+                continue
+            if len(now) == len(held):
+                found += [
+                    place.variable(at)
+                    for at, (a, b) in enumerate(zip(now, held, strict=True))
+                    if id(b) in written
+                    or (a is not b and are_of_one_kind(a, b) and not _equal(a, b, self.arrays))
+                ]
+        return [one for one in found if one is not None]
+
     def _are_alike(self, now: Any, held: Any) -> bool:
         return _identical(now, held) or _alike(now, held, self.arrays)
 
@@ -88,13 +113,16 @@ class _State:
 class Surroundings:
     """The places from which a function may read what is not an argument."""
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, loose: frozenset[Any] = frozenset()) -> None:
         self.f = f
+        self.loose = loose  # keys of variables that are state of f, and may be other ones
         self.state: _State | None = None  # found at the first call
         self.lock = threading.Lock()  # one thread finds, and counts a change once
         # The code that has run, of an installed package: all of it is much to look at.
         self.ran: set[CodeType] | None = set() if is_of_installed(f) else None
         self.is_known = self.ran is None  # whether a call has shown it
+        # Variables that hold other numbers or arrays of their kind than at the call before.
+        self.moved: dict[Any, tuple[int, Variable]] = {}
         self.counted: dict[int, set[str]] = {}  # settings that calls of f change themselves
 
     def run(self, call: Function, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
@@ -154,8 +182,15 @@ class Surroundings:
                 if state is None:
                     state = self.state = self._found(0)
                 elif not state.is_now():
+                    for one in state.moved():
+                        count = self.moved.get(one.key, (0, one))[0]
+                        self.moved[one.key] = count + 1, one
                     state = self.state = self._found(state.changes + 1)
         return state.changes
+
+    def often_moved(self) -> list[Variable]:
+        """The variables that were given other values between calls, more than once."""
+        return [one for count, one in self.moved.values() if count >= OFTEN]
 
     def are_those(self, version: int) -> bool:
         """Whether what is outside is that of a version."""
@@ -164,24 +199,31 @@ class Surroundings:
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays
-        return _State(Search(self.f, self.ran, self.counted), known, changes)
+        return _State(Search(self.f, self.ran, self.counted, self.loose), known, changes)
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""
         outside = [] if self.state is None else self.state.memory()
         return any(np.may_share_memory(a, b) for a in arrays for b in outside)
 
+    def holds_none_of(self, arrays: list[Any]) -> bool:
+        """Whether arrays that are views of no others are not outside either; False in doubt."""
+        state = self.state
+        if state is None or not state.is_plain:
+            return False
+        return state.arrays.keys().isdisjoint(map(id, arrays))
+
     def before(self) -> Before:
         """State outside now, before a run that may change it."""
         state = self._found(0) if self.state is None else self.state
-        return Before(state, self.f, self.ran)
+        return Before(state, self)
 
 
 class Before:
     """State outside before a run of the function: what it changes there can be put back."""
 
-    def __init__(self, state: _State, f: Function, ran: set[CodeType] | None) -> None:
-        self.state, self.f, self.ran = state, f, ran
+    def __init__(self, state: _State, of: Surroundings) -> None:
+        self.state, self.of = state, of
         self.held = [place.read() for place in state.places]
         self.random = hidden_states(state.random)
 
@@ -193,7 +235,29 @@ class Before:
         """Whether there is now, where the run has changed something, a value such as asked for."""
         if all(_identical(x.read(), was) for x, was in self._pairs()):
             return False
-        return any(found(value) for x in Search(self.f, self.ran).places for value in x.read())
+        now = Search(self.of.f, self.of.ran, state=self.of.loose)
+        return any(found(value) for x in now.places for value in x.read())
+
+    def changed(self) -> list[Variable] | None:
+        """The variables that hold other values than before, or arrays with other elements.
+
+        None if the run has bound new names, or added elements, as a first call does.
+        """
+        kept = self.state.arrays
+        written = {id(x.array) for x in kept.values() if not x.is_in(x.array)}
+        found: list[Variable | None] = []
+        for place, was in self._pairs():
+            now = place.read()
+            if len(now) != len(was):
+                return None
+            found += [
+                place.variable(at)
+                for at, (a, b) in enumerate(zip(now, was, strict=True))
+                if (a is not b and not _equal(a, b, kept) or written and _holds(b, written))
+                and is_state(a)
+                and is_state(b)
+            ]
+        return [one for one in found if one is not None]
 
     def restore(self) -> None:
         """Put back what was there."""
@@ -209,6 +273,13 @@ class Before:
 
     def _pairs(self) -> Any:
         return zip(self.state.places, self.held, strict=True)
+
+
+def _holds(value: Any, ids: set[int]) -> bool:
+    """Whether it is one of these arrays, or a tuple with one."""
+    if type(value) is tuple:
+        return any(_holds(part, ids) for part in value)
+    return id(value) in ids
 
 
 def _other_arrays(now: Any, held: Any) -> list[Any]:

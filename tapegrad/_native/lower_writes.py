@@ -52,7 +52,7 @@ def write(path: Statements, node: Node) -> Array | None:
     if not castable(given, node.dtype):
         return None
     if ufunc is not None:
-        kinds = (node.dtype, given.dtype if isinstance(given, Array) else given.kind)
+        kinds = (node.dtype, kind_of(path, given, value))
         known = is_known(ufunc, node.dtype)
         if not known or loop_dtype(ufunc, kinds) != (node.dtype, node.dtype):
             return None

@@ -32,7 +32,7 @@ from tapegrad._native.regions import (
     dense,
     is_numeric,
 )
-from tapegrad._native.semantics import as_numpys, native, unbound
+from tapegrad._native.semantics import as_numpys, native, of_python, unbound
 from tapegrad._program.functions import EXPECTATIONS, kinds_of
 from tapegrad._program.passes import Block
 from tapegrad._program.program import Node, Ref, references, references_of
@@ -137,6 +137,10 @@ class Lowered(Statements):
         if complex_memory.lower(self, at, node) or lower_fourier.lower(self, at, node):
             return
         node = as_numpys(unbound(node))
+        number = of_python(self, node)
+        if number is not None:
+            self.values[at] = number
+            return
         if node.dtype in TYPES and is_numeric(node.kind) and 0 not in node.shape:
             found = native(self, at, node)
             if found is not None:

@@ -290,7 +290,8 @@ class Workspace:
         assert end.out is not None
         given = [self._result(leaf) for leaf in end.out.leaves]
         lines = [f"    r{i} = {text}" for i, text in enumerate(given)]
-        lines += [f"    copyto(x{at}, {self._result(ref)})" for at, ref in end.writes]
+        for at, ref in end.writes:
+            lines.append(f"    copyto(x{at}, {self._result(ref).removesuffix(_COPY)})")
         structure = end.out.structure
         names = "".join(f"r{i}, " for i in range(len(given)))
         if structure.kind is None and len(given) == 1:
@@ -306,7 +307,7 @@ class Workspace:
         """The expression of a result, which is new."""
         if type(leaf) is not Ref:
             name = self._name("constant", leaf)
-            return f"{name}.copy('K')" if type(leaf) is np.ndarray else name
+            return f"{name}{_COPY}" if type(leaf) is np.ndarray else name
         lowered = self.path.lowered
         x = lowered.values.get(leaf.at)
         kind = lowered.kinds.get(leaf.at)
@@ -318,7 +319,7 @@ class Workspace:
         if native and type(x) is Array and x.memory.input is None and not self._is_large(x):
             view = self._name("out", self.view(x))
             if kind is np.ndarray:
-                return f"{view}.copy('K')"
+                return f"{view}{_COPY}"
             return f"{view}.item()" if kind in (float, int, bool) else f"{view}[()]"
         fetch = self._name("fetch", self._fetch(leaf.at))
         return f"{self._name('own', _own)}({fetch}())"
@@ -326,6 +327,8 @@ class Workspace:
 
 # Functions of NumPy's that are told where to write.
 _INTO = frozenset((np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft))
+
+_COPY = ".copy('K')"
 
 # The classes of numbers.
 _NUMBERS = frozenset((float, int, bool, *[np.dtype(letter).type for letter in "?bhilqBHILQefd"]))

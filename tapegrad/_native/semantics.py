@@ -16,7 +16,15 @@ from tapegrad._native import places, sums, triangular
 from tapegrad._native.lower_elementwise import bits, cast_of, chosen, clip, mapped, where
 from tapegrad._native.lower_products import product, product_of
 from tapegrad._native.lower_writes import is_basic, write
-from tapegrad._native.native_ops import BOOL, REDUCERS, UFUNC_OF, Cast, can_cast, is_known
+from tapegrad._native.native_ops import (
+    BOOL,
+    REDUCERS,
+    UFUNC_OF,
+    Cast,
+    NotFinite,
+    can_cast,
+    is_known,
+)
 from tapegrad._native.regions import Array, Memory, Number, Statements, dense, is_uniform, view_of
 from tapegrad._program.functions import METHODS, function_of, method
 from tapegrad._program.passes import COPIES
@@ -101,7 +109,8 @@ def _of_elements(path: Statements, node: Node) -> Array | None:
         return _BY_FUNCTION[function](path, node)
     if METHODS.get(function) == "item" and len(args) == 1 and not node.kwargs:
         return cast_of(path, node)
-    if getattr(function, "__name__", "") == "astype" and len(args) == 2 and not node.kwargs:
+    is_cast = getattr(function, "__name__", "") == "astype" and len(args) == 2
+    if is_cast and node.kwargs.keys() <= {"copy"}:
         return cast_of(path, node)
     return _reduction(path, node)
 
@@ -155,6 +164,37 @@ def as_numpys(node: Node) -> Node:
     made = Node(function, node.args, node.kwargs, silent=node.silent)
     made.describe(_OF_PYTHON[kind].type(0), node.shares)
     return made
+
+
+def of_python(path: Statements, node: Node) -> Array | None:
+    """A quotient or a power of Python's floats, where the path expects that it raises nothing.
+
+    It raises for a divisor, or a base, that is zero, and where a power is too large; a power of a
+    negative number is complex.
+    """
+    function = node.function
+    if node.kind is not float or node.dtype is not None or node.steps is not None:
+        return None
+    if function not in (operator.truediv, operator.pow) or len(node.args) != 2:
+        return None
+    operands = [path.operand(arg) for arg in node.args]
+    if any(x is None for x in operands) or all(type(x) is Number for x in operands):
+        return None
+    is_power = function is operator.pow
+    which = operands[0 if is_power else 1]
+    bad = np.less_equal if is_power else np.equal
+    if type(which) is Number and bad(which.value, 0):
+        return None
+    made = Node(function, node.args, {}, silent=node.silent)
+    made.describe(np.float64(0), node.shares)
+    found = mapped(path, UFUNC_OF[function], made)
+    if found is None:
+        return None
+    if type(which) is Array:
+        path.asked(bad, which, expected=False, others=[Number(0, which.dtype)])
+    if is_power:
+        path.asked(NotFinite, found, expected=False)
+    return found
 
 
 def _broadcast(path: Statements, node: Node) -> Array | None:
@@ -335,6 +375,8 @@ def _reduction_of(node: Node) -> tuple[Any, str, set[int] | None] | None:
     kwargs.pop("keepdims", None)
     if kwargs.get("dtype", 0) is None:
         del kwargs["dtype"]
+    if node.dtype.kind == "f" and kwargs.get("initial", 0) == REDUCERS[ufunc](node.dtype):
+        kwargs.pop("initial", None)
     axis = rest[0] if rest else kwargs.pop("axis", default)
     if kwargs or any(option is not None for option in rest[1:3]):  # a dtype, or where it goes
         return None

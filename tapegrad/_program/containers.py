@@ -29,21 +29,27 @@ CONTAINERS: dict[type, Container] = {}
 # The state that the functions of objects depend on besides their arguments: has a hash, or is
 # None where calls cannot be programs. There is none until a package brings it.
 STATES: list[Callable[[], Any]] = []
-# How often a package has drawn random numbers in this thread.
-DRAWS: list[Callable[[], int]] = []
-# Of objects of libraries: how what a function may read of one is read, and put back.
-FOLLOWED: dict[type, tuple[Callable[[Any], list[Any]], Callable[[Any, list[Any]], None]]] = {}
+
+
+class Followed(NamedTuple):
+    """How what a function may read of an object of a library is read, and put back."""
+
+    read: Callable[[Any], list[Any]]
+    write: Callable[[Any, list[Any]], None]
+    name: Callable[[Any, int], str | None]  # the attribute at a position that can be set alone
+    version: Callable[[Any], int]  # how often its array was written into, as far as that counts
+    written: Callable[[Any], None]  # says that a program has written into that
+    # The values that were read, each with an expression that is true if it is there still.
+    terms: Callable[[Any, list[Any], Callable[[Any], str]], list[tuple[Any, str]]]
+
+
+FOLLOWED: dict[type, Followed] = {}
 
 
 def state() -> Any:
     """The state of all packages; None where calls cannot be programs."""
     found = tuple([ask() for ask in STATES])
     return None if None in found else found
-
-
-def draws() -> int:
-    """How many times numbers were drawn."""
-    return sum(count() for count in DRAWS)
 
 
 class _Held:
@@ -84,12 +90,11 @@ def with_held(structure: Structure, rests: list[Any]) -> Structure:
 
 __all__ = [
     "CONTAINERS",
-    "DRAWS",
     "FOLLOWED",
     "STATES",
     "Container",
+    "Followed",
     "closed",
-    "draws",
     "opened",
     "state",
     "with_held",

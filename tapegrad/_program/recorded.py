@@ -145,11 +145,11 @@ class Recorded(Mapped):
 
     @property
     def itemsize(self) -> int:
-        return int(self._value.itemsize)
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        return int(self._value.nbytes)
+        return self.size * self.dtype.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:

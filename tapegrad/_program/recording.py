@@ -50,6 +50,7 @@ class Recording(Block[Any]):
         self.careful = recorder.careful
         self.objects = False  # whether there are objects that hold recorded arrays
         self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
+        self.drawn: dict[int, Any] = {}  # generators, and how each is put back: see `note_draw`
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
 
     def _opened(self) -> Generator[Self]:

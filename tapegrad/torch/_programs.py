@@ -11,12 +11,11 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_plain_array
-from tapegrad._program.containers import CONTAINERS, DRAWS, FOLLOWED, STATES, Container
+from tapegrad._program.containers import CONTAINERS, FOLLOWED, STATES, Container, Followed
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import new
 from tapegrad.torch._graph.versions import count_write
-from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, plain_of
 from tapegrad.torch.autograd.forward_ad import LEVEL
 from tapegrad.torch.nn.module.global_hooks import CALLS
@@ -98,6 +97,20 @@ def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
     tensor._value, tensor._grad, _, tensor.node = was
 
 
+def _name_in_tensor(_: Tensor, at: int) -> str | None:
+    return ("_value", "_grad", None, None)[at]
+
+
+def _terms_of_tensor(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[Any, str]]:
+    value, gradient, _, node = held  # which says whether it requires grad
+    pairs = ("_value", value), ("_grad", gradient), ("node", node)
+    return [(part, f"{named(tensor)}.{name} is {named(part)}") for name, part in pairs]
+
+
+def _version(tensor: Tensor) -> int:
+    return 0 if tensor._version_of is None else tensor._version_of.count
+
+
 # Attributes of modules for hooks, mostly empty, or to be saved.
 _TABLES = tuple(name for name in vars(Module()) if "hook" in name)
 _UNREAD = frozenset((*_TABLES, "_non_persistent_buffers_set"))
@@ -118,11 +131,42 @@ def _write_module(module: Module, was: list[Any]) -> None:
     own.update(zip(names, was[1 + count : 1 + 2 * count], strict=True))
 
 
+def _terms_of_module(module: Module, held: list[Any], named: Any) -> list[tuple[Any, str]]:
+    own, count = module.__dict__, held[0]
+    names, values = held[1 : 1 + count], held[1 + count : 1 + 2 * count]
+    hooks = held[1 + 2 * count :]
+    if [name for name in own if name not in _UNREAD] != names:
+        return [(None, "False")]
+    items = named(own)
+    terms = [
+        (own, f"{named(module)}.__dict__ is {items}"),
+        (own, f"[*{items}] == {named([*own])}"),
+    ]
+    terms += [
+        (part, f"{items}[{name!r}] is {named(part)}")
+        for name, part in zip(names, values, strict=True)
+    ]
+    for name in _TABLES:
+        if name in own:
+            table = f"{items}[{name!r}]"
+            is_held = any(own[name] is part for part in hooks)
+            terms.append((own, f"{table} is {named(own[name])}" if is_held else f"not {table}"))
+    return terms
+
+
+def _name_in_module(module: Module, at: int) -> str | None:
+    names = [name for name in module.__dict__ if name not in _UNREAD]
+    return names[at - 1 - len(names)] if len(names) < at <= 2 * len(names) else None
+
+
 for _kind in (Tensor, Parameter):
     CONTAINERS[_kind] = Container(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
-DRAWS.append(lambda: DRAWN.times)
-FOLLOWED[Tensor] = _read_tensor, _write_tensor
-FOLLOWED[Module] = _read_module, _write_module
+FOLLOWED[Tensor] = Followed(
+    _read_tensor, _write_tensor, _name_in_tensor, _version, count_write, _terms_of_tensor
+)
+FOLLOWED[Module] = Followed(
+    _read_module, _write_module, _name_in_module, lambda _: 0, lambda _: None, _terms_of_module
+)
 
 __all__: list[str] = []

@@ -300,17 +300,17 @@ def test_globals_closures_defaults_and_attributes(monkeypatch):
     agree()
 
 
-def test_what_changes_each_time_is_no_program():
-    state = {"w": 0.0}
-    fast = by_numpy(lambda x: x * state["w"])
+def test_what_changes_in_kind_each_time_is_no_program():
+    state = {"w": np.zeros(3)}
+    fast = by_numpy(lambda x: np.sum(x) * np.sum(state["w"]))
 
     def result(n):
-        state["w"] = float(n)
+        state["w"] = np.full(n, 2.0)
         return fast(X)
 
     with pytest.warns(EagerWarning, match="outside"):
         results = [result(n) for n in range(20)]
-    assert_same(results, [X * n for n in range(20)])
+    assert_same(results, [np.sum(X) * 2 * n for n in range(20)])
 
 
 def test_random_numbers():

@@ -14,7 +14,12 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from tapegrad._compile.arguments import may_overlap
 from tapegrad._compile.recorded_run import are_apart
 
-no_surroundings = types.SimpleNamespace(shares_memory=lambda arrays: False)
+no_surroundings = types.SimpleNamespace(
+    shares_memory=lambda arrays: False, holds_none_of=lambda arrays: True
+)
+SHARED = types.SimpleNamespace(
+    shares_memory=lambda arrays: True, holds_none_of=lambda arrays: False
+)
 
 
 def lies_apart(x):
@@ -88,4 +93,4 @@ def test_arguments_are_apart_if_what_is_written_to_is_nobody_elses():
     assert are_apart(set(), [left, left, locked], no_surroundings)
     assert not are_apart({0}, [left, left], no_surroundings)
     assert are_apart({0}, [left.copy(), right, middle], no_surroundings)
-    assert not are_apart({0}, [left], types.SimpleNamespace(shares_memory=lambda arrays: True))
+    assert not are_apart({0}, [left], SHARED)

@@ -255,8 +255,8 @@ def zeros(param: Tensor, *names: str) -> State:
 
 
 def exactly(held: Value) -> Any:
-    """A number of a state in double precision; unchanged where it is traced."""
-    return held if in_trace(held) else float(held)
+    """A number of a state in double precision."""
+    return held.item()
 
 
 def decayed(value: Value, gradient: Value, group: Settings) -> Value:

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._tensor.tensor import Tensor, of_value
-from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, require
+from tapegrad.torch.optim._first_order import FirstOrder, Settings, State, exactly, require
 from tapegrad.torch.optim.optimizer import ParamsT
 
 
@@ -78,7 +78,7 @@ class Adafactor(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate = float(known["step"]), group["lr"]
+        count, rate = exactly(known["step"]), group["lr"]
         least, scale = group["eps"]
         least = float(np.finfo(value.dtype).eps) if least is None else least
         share = count ** group["beta2_decay"]

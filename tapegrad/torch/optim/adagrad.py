@@ -11,6 +11,7 @@ from tapegrad.torch.optim._first_order import (
     Settings,
     State,
     as_real,
+    exactly,
     stepped,
     zero_count,
 )
@@ -64,7 +65,7 @@ class Adagrad(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its sum in place."""
-        rate = group["lr"] / (1 + (float(known["step"]) - 1) * group["lr_decay"])
+        rate = group["lr"] / (1 + (exactly(known["step"]) - 1) * group["lr_decay"])
         total = known["sum"]
         total += np.square(gradient)
         value -= rate * (gradient / (np.sqrt(total) + group["eps"]))

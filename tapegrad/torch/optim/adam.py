@@ -81,7 +81,7 @@ class Adam(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate, (beta1, beta2) = float(known["step"]), group["lr"], group["betas"]
+        count, rate, (beta1, beta2) = exactly(known["step"]), group["lr"], group["betas"]
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         if group["amsgrad"]:
@@ -187,7 +187,7 @@ class Adamax(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array, its average and its largest gradient in place."""
-        count, (beta1, beta2) = float(known["step"]), group["betas"]
+        count, (beta1, beta2) = exactly(known["step"]), group["betas"]
         mean, largest = known["exp_avg"], known["exp_inf"]
         mean += (1 - beta1) * (gradient - mean)
         largest[...] = np.maximum(beta2 * largest, np.abs(gradient) + group["eps"])
@@ -235,7 +235,7 @@ class NAdam(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate, (beta1, beta2) = float(known["step"]), group["lr"], group["betas"]
+        count, rate, (beta1, beta2) = exactly(known["step"]), group["lr"], group["betas"]
         decay = group["momentum_decay"]
         mu = beta1 * (1 - 0.5 * 0.96 ** (count * decay))
         mu_next = beta1 * (1 - 0.5 * 0.96 ** ((count + 1) * decay))
@@ -282,7 +282,7 @@ class RAdam(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its averages in place."""
-        count, rate, (beta1, beta2) = float(known["step"]), group["lr"], group["betas"]
+        count, rate, (beta1, beta2) = exactly(known["step"]), group["lr"], group["betas"]
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         rest = 1 - beta2**count

@@ -60,8 +60,8 @@ class ASGD(FirstOrder):
 
     def _move(self, value: Value, gradient: Value, known: State, group: Settings) -> None:
         """Change an array and its average in place."""
-        count, rate, lambd = float(known["step"]), group["lr"], group["lambd"]
-        eta, mu, mean = exactly(known["eta"]), float(known["mu"]), known["ax"]
+        count, rate, lambd = exactly(known["step"]), group["lr"], group["lambd"]
+        eta, mu, mean = exactly(known["eta"]), exactly(known["mu"]), known["ax"]
         value *= 1 - lambd * eta
         value -= eta * gradient
         if mu == 1:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.quiet import errstate
+from tapegrad._core.recorded import OPEN, note_draw
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import require_kind
@@ -78,6 +80,17 @@ class Generator:
         -> int: The seed.
         """
         return self._seed
+
+    def _keeping(self) -> Callable[[], None]:
+        """A function that puts the generator back to its present state."""
+        seed, numpy = self._seed, self.numpy
+        state = numpy.bit_generator.state
+
+        def put_back() -> None:
+            self._seed, self._numpy = seed, numpy
+            numpy.bit_generator.state = state
+
+        return put_back
 
     def get_state(self) -> Tensor:
         """The state as a tensor of bytes, for `set_state`.
@@ -152,7 +165,10 @@ default_generator.seed()
 def source(generator: Generator | None = None) -> np.random.Generator:
     """NumPy's generator for a draw, from PyTorch's `generator=`."""
     DRAWN.times += 1
-    return (default_generator if generator is None else generator).numpy
+    chosen = default_generator if generator is None else generator
+    if OPEN:
+        note_draw(chosen, chosen._keeping())
+    return chosen.numpy
 
 
 # --- Draws of arrays ----------------------------------------------------------------------------

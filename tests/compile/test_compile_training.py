@@ -1,0 +1,302 @@
+"""A training step of tensors is one program: parameters, gradients and averages are its state."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import tapegrad
+import tapegrad.torch as torch
+from tapegrad import EagerWarning
+from tapegrad.torch import nn
+
+F = nn.functional
+RNG = np.random.default_rng(0)
+X = [torch.tensor(RNG.normal(size=(8, 6))) for _ in range(14)]
+Y = [torch.tensor(RNG.integers(0, 3, 8)) for _ in range(14)]
+SHORT = 10  # the call with the last batch, which is shorter
+
+
+def network(middle=nn.Identity):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 8), middle(), nn.Tanh(), nn.Linear(8, 3)).double()
+
+
+class Training:
+    """A model, an optimizer, and a step; what a program does between steps."""
+
+    def __init__(self, optimizer=torch.optim.Adam, middle=nn.Identity, **settings):
+        self.model = network(middle)
+        self.optimizer = optimizer(self.model.parameters(), **settings)
+
+    def loss(self, x, y):
+        return F.cross_entropy(self.model(x), y)
+
+    def step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = self.loss(x, y)
+        loss.backward()
+        self.prepare()
+        self.optimizer.step()
+        return loss.detach()
+
+    def prepare(self):
+        pass
+
+    def between(self, n):
+        pass
+
+    def state(self):
+        found = dict(self.model.state_dict())
+        for name, p in self.model.named_parameters():
+            found[name, "grad"], found[name, "requires_grad"] = p.grad, p.requires_grad
+            found |= {(name, key): x for key, x in self.optimizer.state.get(p, {}).items()}
+        return {name: x.numpy() if torch.is_tensor(x) else x for name, x in found.items()}
+
+
+class Clips(Training):
+    def prepare(self):
+        nn.utils.clip_grad_norm_(self.model.parameters(), 0.1)
+
+
+class Schedules(Training):
+    def __init__(self):
+        super().__init__()
+        self.scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, 20)
+
+    def between(self, n):
+        if n:
+            self.scheduler.step()
+
+
+class Accumulates(Training):
+    count = 0
+
+    def step(self, x, y):
+        loss = self.loss(x, y) / 3
+        loss.backward()
+        self.count += 1
+        if self.count % 3 == 0:
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+        return loss.detach()
+
+
+class AccumulatesOutside(Training):
+    def step(self, x, y):
+        loss = self.loss(x, y)
+        loss.backward()
+        return loss.detach()
+
+    def between(self, n):
+        if n % 3 == 2:
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=n != 5)
+
+
+class Decides(Training):
+    def step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = self.loss(x, y)
+        loss.backward()
+        if loss.item() < 1.05:
+            self.optimizer.step()
+        return loss.item()
+
+
+class Freezes(Training):
+    def between(self, n):
+        if n in (5, 8):
+            self.model[0].weight.requires_grad_(n == 8)
+
+
+class Evaluates(Training):
+    def __init__(self):
+        super().__init__(middle=lambda: nn.BatchNorm1d(8))
+
+    def between(self, n):
+        if n in (5, 8):
+            self.model.train(n == 8)
+
+
+class GetsAHook(Training):
+    def between(self, n):
+        if n == 5:
+            self.model[0].register_forward_hook(lambda module, args, out: out * 2)
+
+
+class GetsAnotherLayer(Training):
+    def between(self, n):
+        if n == 5:
+            self.model[3] = network()[3]
+            self.optimizer.param_groups[0]["params"] = list(self.model.parameters())
+
+
+class IsEdited(Training):
+    def between(self, n):
+        weight = self.model[0].weight
+        if n in (4, 5, 8):
+            weight.data.mul_(0.9)
+        elif n == 6:
+            with torch.no_grad():
+                self.model[3].bias.copy_(torch.ones(3))
+        elif n == 9:
+            weight.data = weight.data * 2
+
+
+class IsLoaded(Training):
+    def between(self, n):
+        if n == 0:
+            self.before = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+        elif n == 7:
+            self.model.load_state_dict(self.before[0])
+            self.optimizer.load_state_dict(copy.deepcopy(self.before[1]))
+
+
+class Averages(Training):
+    def __init__(self):
+        super().__init__()
+        self.average = network()
+
+    def step(self, x, y):
+        loss = super().step(x, y)
+        with torch.no_grad():
+            for a, b in zip(self.average.parameters(), self.model.parameters(), strict=True):
+                a.mul_(0.9).add_(b, alpha=0.1)
+        return loss
+
+    def state(self):
+        return super().state() | {"average": self.average[0].weight.detach().numpy()}
+
+
+class Draws(Training):
+    def __init__(self):
+        super().__init__(middle=lambda: nn.Dropout(0.3))
+
+    def between(self, n):
+        torch.manual_seed(n)
+
+
+class ByHand(Training):
+    def step(self, x, y):
+        loss = self.loss(x, y)
+        loss.backward()
+        with torch.no_grad():
+            for p in self.model.parameters():
+                p.sub_(0.1 * p.grad)
+                p.grad = None
+        return loss.detach()
+
+
+class ThroughData(Training):
+    def step(self, x, y):
+        loss = self.loss(x, y)
+        loss.backward()
+        for p in self.model.parameters():
+            p.data -= 0.1 * p.grad.data
+            p.grad.zero_()
+        return loss.detach()
+
+
+class ReturnsItsGraph(Training):
+    def step(self, x, y):
+        super().step(x, y)
+        return self.loss(x, y)
+
+
+class Searches(Training):
+    def __init__(self):
+        super().__init__(torch.optim.LBFGS, max_iter=3)
+
+    def step(self, x, y):
+        def closure():
+            self.optimizer.zero_grad()
+            loss = self.loss(x, y)
+            loss.backward()
+            return loss
+
+        return self.optimizer.step(closure).detach()
+
+
+optim = torch.optim
+PROGRAMS = {  # trainings whose steps are programs
+    kind.__name__: kind
+    for kind in (
+        *(Training, Clips, Schedules, Accumulates, AccumulatesOutside, Decides, Freezes),
+        *(Evaluates, GetsAHook, GetsAnotherLayer, IsEdited, IsLoaded, Averages, ByHand),
+        ThroughData,
+    )
+}
+PROGRAMS |= {
+    kind.__name__: lambda kind=kind: Training(kind)
+    for kind in (
+        *(optim.Adadelta, optim.Adagrad, optim.Adamax, optim.ASGD, optim.NAdam, optim.RAdam),
+        *(optim.RMSprop, optim.Rprop),
+    )
+}
+PROGRAMS["AdamW"] = lambda: Training(optim.AdamW, amsgrad=True)
+PROGRAMS["SGD"] = lambda: Training(optim.SGD, lr=0.1, momentum=0.9, nesterov=True)
+OWN = {kind.__name__: kind for kind in (Draws, ReturnsItsGraph, Searches)}  # with a word
+
+
+def agree(make, backend, calls=14):
+    """Compare a compiled training with another; the compiled step, and what was said of it."""
+    mine, theirs = make(), make()
+    fast = tapegrad.compile(mine.step, backend=backend)
+    parameters = list(mine.model.parameters())
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        for n, (x, y) in enumerate(zip(X[:calls], Y[:calls], strict=True)):
+            if n == SHORT:
+                x, y = x[:5], y[:5]
+            mine.between(n)
+            loss = fast(x, y)
+            theirs.between(n)
+            expected = theirs.step(x, y)
+            assert type(loss) is type(expected)
+            np.testing.assert_allclose(float(loss), float(expected), rtol=1e-9, err_msg=str(n))
+            found, state = mine.state(), theirs.state()
+            assert found.keys() == state.keys()
+            for name, value in state.items():
+                assert type(found[name]) is type(value), name
+                if isinstance(value, np.ndarray):
+                    assert found[name].dtype == value.dtype
+                    np.testing.assert_allclose(found[name], value, 1e-7, 1e-11, err_msg=str(name))
+    if make is not GetsAnotherLayer:
+        assert all(map(lambda a, b: a is b, parameters, mine.model.parameters()))
+    return fast, [str(each.message) for each in noted if each.category is EagerWarning]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_step_is_a_program(name):
+    fast, told = agree(PROGRAMS[name], "numpy")
+    assert told == []
+    assert "NumPy's program" in fast.explain()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_step_that_is_no_program_says_why(name):
+    _, told = agree(OWN[name], "numpy")
+    assert len(set(told)) == 1
+
+
+@pytest.mark.slow  # builds machine code for each
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_step_is_machine_code(name):
+    pytest.importorskip("llvmlite")
+    fast, told = agree(PROGRAMS[name], "llvm")
+    assert told == []
+    assert "machine code" in fast.explain()
+
+
+def test_writes_are_counted():
+    """A graph that holds a parameter from before the step can no longer go backward."""
+    training = Training(optim.SGD, lr=0.1)
+    fast = tapegrad.compile(training.step, backend="numpy")
+    for x, y in zip(X[:6], Y[:6], strict=True):
+        fast(x, y)
+    out = training.model(X[0])
+    fast(X[0], Y[0])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()

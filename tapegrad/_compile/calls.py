@@ -23,7 +23,7 @@ from tapegrad._compile.signatures import key_of, signature_of
 from tapegrad._compile.specializations import Specialization
 from tapegrad._compile.state import Functional
 from tapegrad._compile.surroundings import Surroundings
-from tapegrad._compile.worth import Trial, Worth
+from tapegrad._compile.worth import Rest, Trial, Worth
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
@@ -82,6 +82,7 @@ class Calls:
         self.eager = backend == "eager"
         self.why: str | None = None  # all calls are the function's own
         self.objects = False  # whether it has been seen to compute with objects of arrays
+        self.rest = Rest()  # where f has state
         self.growths = 0  # how often more was seen to be state
         self.count = 0
         self.worth = Worth()
@@ -122,12 +123,14 @@ class Calls:
 
     def _with_state(self, f: Functional, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call whose state is an argument, and a result."""
-        calls = self.functional
-        if calls is None or calls.eager:
+        calls, rest = self.functional, self.rest
+        if calls is None or calls.eager or rest.left > 0:
+            rest.left -= 1
             return self.f(*args, **kwargs)
-        held = f.state()
+        held, own = f.state(), f.own
         after = calls(held, args, kwargs)
         f.take(after, held, args, kwargs)
+        rest.note(is_own=f.own > own)
         return after.out
 
     def _looked_up(self, short: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -162,7 +165,9 @@ class Calls:
         leaves, structure, inputs = flat
         trial = program.trial
         if trial is not None and trial.is_own_turn(final=program.is_final):
-            return self._judged(program, trial.time_own(lambda: self.f(*args, **kwargs)))
+            own = self.f if isinstance(self.f, Functional) else None
+            part = None if own is None else lambda: own.seconds
+            return self._judged(program, trial.time_own(lambda: self.f(*args, **kwargs), part))
         own = self._own_if_due(leaves, structure) if self.check else None
         out = failed = None
         try:
@@ -211,6 +216,9 @@ class Calls:
         """Look at the arguments and outside, as later calls of a program do before it runs."""
         key_of(args, kwargs, [])
         self.surroundings.version()
+        if isinstance(self.f, Functional):  # the state is read, and written
+            self.f.state()
+            self.f.state()
 
     def _judged(self, program: Specialization, out: Any) -> Any:
         """A timed call's result; the last one tells whose further calls are."""

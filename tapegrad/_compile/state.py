@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import is_
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,8 @@ class Functional:
         self.variables = list(variables)
         self.keys = frozenset(one.key for one in self.variables)
         self.shares_memory: Any = None  # whether arrays do with what else is outside
+        self.own = 0  # calls of f that were not recorded
+        self.seconds = 0.0  # of the last one
 
     def state(self) -> list[Any]:
         """The state as arguments: for an array that is there twice, the position of the first."""
@@ -105,15 +108,19 @@ class Functional:
             given.append(given[x] if type(x) is int else _as_state(x, now))
         is_own = all(map(is_, before, given))
         self._bind(given)
+        is_recorded = RECORDING.get() is not None
+        self.own += not is_recorded
         try:
+            start = perf_counter()
             out = self.f(*args, **kwargs)
+            self.seconds = perf_counter() - start
             now = [one.read() for one in self.variables]
             counted = [
                 one.version() != before
                 for one, before in zip(self.variables, versions, strict=True)
             ]
             fresh, which = _sorted(given, now, counted, flatten((args, kwargs))[0])
-            if RECORDING.get() is not None:
+            if is_recorded:
                 self._refuse_views(fresh, (given, args, kwargs))
         except BaseException:
             if not is_own:  # else what f has done until then stays

@@ -28,6 +28,7 @@ FREE = 16  # signatures that are recorded when they come
 WAIT = 100  # calls before a further one is: 80 take as long as two recorded runs and their code
 PAUSE = 50  # calls whose signature is not looked at, where all that came are the function's own
 REST = 8  # calls that are not looked at, where there was no program; then twice as many
+MOST_REST = 128  # the most such calls, where state has to be read before a look
 MOST_COUNTED = 4096  # signatures whose calls are counted
 TURNS = 3  # calls of the program, and as many more of either kind, that are timed
 LITTLE = 0.2  # of a program's call, up to which the look and the start may take without a trial
@@ -99,6 +100,20 @@ class Worth:
         )
 
 
+class Rest:
+    """Calls that are not looked at, as those before were all the function's own: ever more."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.own = 0  # calls in a row
+
+    def note(self, *, is_own: bool) -> None:
+        """Take up whether a call that was looked at was the function's own."""
+        self.own = self.own + 1 if is_own else 0
+        if self.own >= TURNS:
+            self.left = min(1 << self.own, MOST_REST)
+
+
 class Trial:
     """Calls of a program and of the function in turns, timed, until one of them is chosen."""
 
@@ -118,11 +133,11 @@ class Trial:
             self.begin()
         return not self.waits and self.turns[-1:] == [True]
 
-    def time_own(self, call: Callable[[], Any]) -> Any:
-        """A turn of the function itself."""
+    def time_own(self, call: Callable[[], Any], part: Callable[[], float] | None = None) -> Any:
+        """A turn of the function itself, or of one around it, which tells its part of the time."""
         start = perf_counter()
         out = call()
-        self.own = min(self.own, perf_counter() - start)
+        self.own = min(self.own, perf_counter() - start if part is None else part())
         del self.turns[-1:]
         return out
 
@@ -174,4 +189,4 @@ def _us(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} us"
 
 
-__all__ = ["Trial", "Worth"]
+__all__ = ["Rest", "Trial", "Worth"]

@@ -45,6 +45,7 @@ MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
 MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_GROWTHS = 8  # runs that show more of a function's state
+MOST_FIRST = 4  # runs in which it binds new names outside, as a first call does
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
@@ -83,6 +84,7 @@ class Calls:
         self.why: str | None = None  # all calls are the function's own
         self.objects = False  # whether it has been seen to compute with objects of arrays
         self.rest = Rest()  # where f has state
+        self.first = 0  # runs that bound new names outside
         self.growths = 0  # how often more was seen to be state
         self.count = 0
         self.worth = Worth()
@@ -165,9 +167,9 @@ class Calls:
         leaves, structure, inputs = flat
         trial = program.trial
         if trial is not None and trial.is_own_turn(final=program.is_final):
-            own = self.f if isinstance(self.f, Functional) else None
-            part = None if own is None else lambda: own.seconds
-            return self._judged(program, trial.time_own(lambda: self.f(*args, **kwargs), part))
+            f = self.f
+            part = partial(getattr, f, "seconds") if isinstance(f, Functional) else None
+            return self._judged(program, trial.time_own(lambda: f(*args, **kwargs), part))
         own = self._own_if_due(leaves, structure) if self.check else None
         out = failed = None
         try:
@@ -416,8 +418,8 @@ class Calls:
         """Whether a run has changed something outside that was not known to be state."""
         if run.changed is None:  # it has bound names: perhaps not in each call
             is_vain = run.refused is not None or run.recorder.unfit is not None
-            is_new = is_vain and self.whole.growths < MOST_GROWTHS
-            self.whole.growths += is_new
+            is_new = is_vain and self.whole.first < MOST_FIRST
+            self.whole.first += is_new
             return is_new
         return self._take_up(run.changed)
 

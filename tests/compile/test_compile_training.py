@@ -247,7 +247,8 @@ def agree(make, backend, calls=14):
     parameters = list(mine.model.parameters())
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
-        for n, (x, y) in enumerate(zip(X[:calls], Y[:calls], strict=True)):
+        for n in range(calls):
+            x, y = X[n % len(X)], Y[n % len(Y)]
             if n == SHORT:
                 x, y = x[:5], y[:5]
             mine.between(n)
@@ -277,7 +278,7 @@ def test_a_step_is_a_program(name):
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_step_that_is_no_program_says_why(name):
-    _, told = agree(OWN[name], "numpy")
+    _, told = agree(OWN[name], "numpy", 40)  # more and more calls are not looked at
     assert len(set(told)) == 1
 
 

@@ -648,6 +648,7 @@ def variable_that_gets_bound():
     return f, lambda: bind(3.0)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # NumPy 2.5
 @pytest.mark.parametrize("backend", ["numpy", "interpreter"])
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_change_is_seen(name, backend):

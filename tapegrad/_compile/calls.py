@@ -23,7 +23,7 @@ from tapegrad._compile.signatures import key_of, signature_of
 from tapegrad._compile.specializations import Specialization
 from tapegrad._compile.state import Functional
 from tapegrad._compile.surroundings import Surroundings
-from tapegrad._compile.worth import Rest, Trial, Worth
+from tapegrad._compile.worth import FREE, Rest, Trial, Worth
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
@@ -34,6 +34,7 @@ from tapegrad._program.numpy_program import RECORDINGS
 from tapegrad._program.passes import optimized
 from tapegrad._program.program import NotFiniteError, UnknownAnswer, copied
 from tapegrad._program.recorder import Recorder
+from tapegrad._program.recording import Draw
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
@@ -83,6 +84,7 @@ class Calls:
         self.eager = backend == "eager"
         self.why: str | None = None  # all calls are the function's own
         self.objects = False  # whether it has been seen to compute with objects of arrays
+        self.draws: dict[Any, list[Draw]] = {}  # of random numbers, by the calls that make them
         self.rest = Rest()  # where f has state
         self.first = 0  # runs that bound new names outside
         self.growths = 0  # how often more was seen to be state
@@ -130,7 +132,7 @@ class Calls:
             rest.left -= 1
             return self.f(*args, **kwargs)
         held, own = f.state(), f.own
-        after = calls(held, args, kwargs)
+        after = calls(held, f.drawn(args, kwargs), args, kwargs)
         f.take(after, held, args, kwargs)
         rest.note(is_own=f.own > own)
         return after.out
@@ -255,7 +257,7 @@ class Calls:
         """Record such calls, build their program, and make the calls in which it is timed."""
         calls, program, _ = self._made(args, kwargs)
         if calls is not self and self.state is not None:
-            args, kwargs = (self.state.state(), args, kwargs), {}
+            args, kwargs = (self.state.state(), self.state.drawn(args, kwargs), args, kwargs), {}
         with announced(self.name):
             while (
                 program.runner is not None
@@ -288,11 +290,13 @@ class Calls:
                 if f is None or calls is None:
                     found = self._made_here(args, kwargs)
                 else:
-                    found = calls._made_here((f.state(), args, kwargs), {})
+                    found = calls._made_here((f.state(), f.drawn(args, kwargs), args, kwargs), {})
                 if found is not None:
                     return self.functional or self, *found
         finally:
             before.restore()
+            for put_back in () if self.state is None else self.state.put_back:
+                put_back()
 
     def _made_here(self, args: Any, kwargs: Any) -> tuple[Specialization, list[Any]] | None:
         """The program among those here, and its inputs; None if more is seen to be state."""
@@ -403,7 +407,7 @@ class Calls:
         run = RecordedRun(self.f, program, leaves, inputs, self.surroundings)
         if self.surroundings.run(run.run, structure)[1]:
             run.recorder.give_up("it ran other code when it was called again", differs=True)
-        if self._has_state(run):
+        if self._has_state(run, structure):
             run.undo()
             return Outcome(None)
         if run.recording.objects and not self.objects:
@@ -414,28 +418,46 @@ class Calls:
             self._learned(program, run.recorder, inputs)
         return run.outcome()
 
-    def _has_state(self, run: RecordedRun) -> bool:
+    def _has_state(self, run: RecordedRun, structure: Any) -> bool:
         """Whether a run has changed something outside that was not known to be state."""
         if run.changed is None:  # it has bound names: perhaps not in each call
             is_vain = run.refused is not None or run.recorder.unfit is not None
             is_new = is_vain and self.whole.first < MOST_FIRST
             self.whole.first += is_new
             return is_new
-        return self._take_up(run.changed)
+        draws, whole = run.recording.draws, self.whole
+        args, kwargs = unflatten(structure, run.leaves)
+        if self is not whole:
+            _, _, args, kwargs = args
+        key = key_of(args, kwargs, []) if draws else None
+        is_new = key is not None and len(whole.draws) < FREE and key not in whole.draws
+        if is_new:
+            whole.draws[key] = draws
+        if whole.state is None and is_new:
+            self._become_functional(run.changed)
+            return True
+        return self._take_up(run.changed) or is_new
 
     def _take_up(self, variables: list[Variable]) -> bool:
         """Take up variables as state; whether some were not known as such."""
         whole = self.whole
-        known = () if whole.state is None else whole.state.variables
-        state = {one.key: one for one in (*known, *variables)}
-        if len(state) == len(known) or whole.growths == MOST_GROWTHS:
+        known = () if whole.state is None else whole.state.keys
+        fresh = [one for one in variables if one.key not in known]
+        if not fresh or whole.growths == MOST_GROWTHS:
             return False
         whole.growths += 1
-        f = whole.state = Functional(whole.f, state.values())
+        self._become_functional(fresh)
+        return True
+
+    def _become_functional(self, fresh: list[Variable]) -> None:
+        """Have further calls be those of a function of the state too, with these variables."""
+        whole = self.whole
+        known = [] if whole.state is None else whole.state.variables
+        variables = {one.key: one for one in (*known, *fresh)}
+        f = whole.state = Functional(whole.f, variables.values(), whole.draws)
         whole.functional = Calls(
             f, self.backend, self.check, self.threads, alerts=self.alerts, whole=whole
         )
-        return True
 
     def _learned(self, program: Specialization, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""

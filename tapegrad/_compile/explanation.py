@@ -91,8 +91,9 @@ def _shown(calls: Any, structure: Any, signature: Iterable[Any]) -> str:
     args, kwargs = unflatten(structure, [_Text(_leaf(part)) for part in signature])
     state = ""
     if calls.whole is not calls:
-        held, args, kwargs = args
-        state = f" with the state ({', '.join(map(repr, held))})"
+        held, drawn, args, kwargs = args
+        state = f" with the state ({', '.join(map(repr, held))})" if held else ""
+        state += f" and the random numbers ({', '.join(map(repr, drawn))})" if drawn else ""
     named = [f"{name}={value!r}" for name, value in kwargs.items()]
     return f"({', '.join([*map(repr, args), *named])}){state}"
 

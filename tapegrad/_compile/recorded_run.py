@@ -103,7 +103,7 @@ class RecordedRun:
                 self.refused = self.recorder.refused or self.refused
                 self.refused = self.refused or why_changed(args, kwargs, self.given, structure)
                 self._hold()
-                if generators.drew() or self.recording.drawn or self.before.drew():
+                if generators.drew() or self.recording.draws or self.before.drew():
                     self.recorder.give_up(
                         "it draws random numbers. Draw them outside, and pass them"
                     )
@@ -153,7 +153,7 @@ class RecordedRun:
     def undo(self) -> None:
         """Put back what the run has changed outside, and what it has drawn."""
         self.before.restore()
-        for _, put_back in self.recording.drawn.values():
+        for _, put_back in self.recording.put_back_draws.values():
             put_back()
 
     def outcome(self) -> Outcome:

@@ -11,7 +11,7 @@ returns what lies there then. Of that there is a program, as of any function of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import is_
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._compile.places import Missing, Variable
-from tapegrad._compile.signatures import NUMBERS, STATIC, Changing, signature_of
+from tapegrad._compile.signatures import NUMBERS, STATIC, Changing, key_of, signature_of
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.types import Function
 from tapegrad._errors import name_of
 from tapegrad._program.containers import CONTAINERS
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError
+from tapegrad._program.recording import Draw
 from tapegrad._tree import flatten, register, tree_map
 
 SAME, UNBOUND, WRITTEN = "same", "unbound", "written"
@@ -62,12 +63,17 @@ register(
 class Functional:
     """A function of its state, its arguments and its keywords, that changes nothing outside."""
 
-    def __init__(self, f: Function, variables: Iterable[Variable]) -> None:
+    def __init__(
+        self, f: Function, variables: Iterable[Variable], draws: dict[Any, list[Draw]]
+    ) -> None:
         self.f = self.__wrapped__ = f
         self.__name__ = name_of(f)
         self.variables = list(variables)
         self.keys = frozenset(one.key for one in self.variables)
         self.shares_memory: Any = None  # whether arrays do with what else is outside
+        self.draws = draws  # of random numbers, that calls with a short key make, in order
+        self.ahead: list[Draw] = []  # those of this call
+        self.put_back: list[Callable[[], None]] = []  # the generators, before they drew ahead
         self.own = 0  # calls of f that were not recorded
         self.seconds = 0.0  # of the last one
 
@@ -81,6 +87,18 @@ class Functional:
                 if _has_identity(x) and first.setdefault(id(x), at) != at:
                     found[at] = first[id(x)]
         return found
+
+    def drawn(self, args: Any, kwargs: Any) -> list[Any]:
+        """The random numbers of a call as arguments, drawn ahead.
+
+        A call of f itself puts the generators back, and draws them again.
+        """
+        if not self.draws:
+            return []
+        self.ahead = self.draws.get(key_of(args, kwargs, []), [])
+        sources = {id(one.source): one.source for one in self.ahead}
+        self.put_back = [source.keeping() for source in sources.values()]
+        return [one.numbers() for one in self.ahead]
 
     def take(self, after: Next, state: Sequence[Any], args: Any, kwargs: Any) -> None:
         """Let the variables hold their values after a call with this state and these arguments."""
@@ -100,7 +118,7 @@ class Functional:
                 else:
                     one.write(flatten((args, kwargs))[0][at])
 
-    def __call__(self, state: list[Any], args: Any, kwargs: Any) -> Next:
+    def __call__(self, state: list[Any], drawn: list[Any], args: Any, kwargs: Any) -> Next:
         before = [one.read() for one in self.variables]
         versions = [one.version() for one in self.variables]
         given: list[Any] = []
@@ -108,8 +126,13 @@ class Functional:
             given.append(given[x] if type(x) is int else _as_state(x, now))
         is_own = all(map(is_, before, given))
         self._bind(given)
-        is_recorded = RECORDING.get() is not None
-        self.own += not is_recorded
+        recording = RECORDING.get()
+        if recording is None:
+            self.own += 1
+            for put_back in self.put_back:
+                put_back()
+        elif self.ahead:
+            recording.given = list(zip(self.ahead, drawn, strict=True))
         try:
             start = perf_counter()
             out = self.f(*args, **kwargs)
@@ -120,7 +143,8 @@ class Functional:
                 for one, before in zip(self.variables, versions, strict=True)
             ]
             fresh, which = _sorted(given, now, counted, flatten((args, kwargs))[0])
-            if is_recorded:
+            if recording is not None:
+                recording.require_no_draws_left()
                 self._refuse_views(fresh, (given, args, kwargs))
         except BaseException:
             if not is_own:  # else what f has done until then stays

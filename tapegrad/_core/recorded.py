@@ -112,13 +112,6 @@ def note_write(holder: Any, array: Any) -> None:
         recording.written.append(weakref.ref(holder))
 
 
-def note_draw(generator: Any, put_back: Callable[[], None]) -> None:
-    """Say that numbers are about to be drawn, and how the generator is put back."""
-    recording = RECORDING.get()
-    if recording is not None:
-        recording.drawn.setdefault(id(generator), (generator, put_back))
-
-
 # -- Calls of rules -------------------------------------------------------------------------------
 
 
@@ -265,7 +258,6 @@ __all__ = [
     "is_recording",
     "leave_where",
     "may_be_nan",
-    "note_draw",
     "note_write",
     "pulled",
     "pushed",

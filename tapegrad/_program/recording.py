@@ -7,8 +7,8 @@ Must not know how a call is logged.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Generator
-from typing import Any, Self
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._core.tape import RUNNING
 from tapegrad._program import operators, own_functions, protocols
 from tapegrad._program.calls import called
-from tapegrad._program.program import own_copy
+from tapegrad._program.program import alike, own_copy
 from tapegrad._program.recorded import Recorded
-from tapegrad._program.recorder import Recorder
+from tapegrad._program.recorder import NotRecordableError, Recorder
 
 assert operators, "recorded values get their operators and methods by importing these"
 assert own_functions
@@ -39,6 +39,30 @@ def adopted(value: Any, recorder: Recorder) -> Any:
 _OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a module: pass it"
 
 
+_OTHER_DRAWS = "it draws other random numbers in other calls"
+
+
+class Source(Protocol):
+    """Interface of a random generator that can be put back."""
+
+    @property
+    def numpy(self) -> Any: ...
+    def keeping(self) -> Callable[[], None]: ...
+
+
+class Draw(NamedTuple):
+    """A call of a method of a generator's."""
+
+    source: Source
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def numbers(self) -> Any:
+        """The numbers that are drawn now."""
+        return getattr(self.source.numpy, self.method)(*self.args, **self.kwargs)
+
+
 class Recording(Block[Any]):
     """A recording, by which the engine makes recorded arrays: see `_core/recorded.py`.
 
@@ -50,7 +74,9 @@ class Recording(Block[Any]):
         self.careful = recorder.careful
         self.objects = False  # whether there are objects that hold recorded arrays
         self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
-        self.drawn: dict[int, Any] = {}  # generators, and how each is put back: see `note_draw`
+        self.draws: list[Draw] = []  # of random numbers, that were made
+        self.put_back_draws: dict[int, Any] = {}  # the generators, and how each is put back
+        self.given: list[tuple[Draw, Any]] | None = None  # draws that were made ahead
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
 
     def _opened(self) -> Generator[Self]:
@@ -63,6 +89,23 @@ class Recording(Block[Any]):
             self.recorder.open = False
             OPEN.discard(self)
             RUNNING.pop()
+
+    def draw(self, source: Source, method: str, args: Any, kwargs: Any) -> Any:
+        """Numbers that a generator draws; those drawn ahead, if the run is given them."""
+        made = Draw(source, method, args, kwargs)
+        if self.given is not None:
+            if not self.given or not alike(tuple(self.given[0][0]), tuple(made)):
+                raise NotRecordableError(_OTHER_DRAWS)
+            return self.given.pop(0)[1]
+        if id(source) not in self.put_back_draws:
+            self.put_back_draws[id(source)] = source, source.keeping()
+        self.draws.append(made)
+        return made.numbers()
+
+    def require_no_draws_left(self) -> None:
+        """Raise if a run has made less draws than it was given."""
+        if self.given:
+            raise NotRecordableError(_OTHER_DRAWS)
 
     def hold(self, value: Recorded) -> Recorded:
         """A value as an object holds it: an array, which can be written to."""
@@ -98,4 +141,4 @@ class Recording(Block[Any]):
         return adopted(value, self.recorder)
 
 
-__all__ = ["Recording", "adopted"]
+__all__ = ["Draw", "Recording", "Source", "adopted"]

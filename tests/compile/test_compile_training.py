@@ -178,6 +178,33 @@ class Draws(Training):
         torch.manual_seed(n)
 
 
+class AddsNoise(Draws):
+    """From a generator of its own, and from the usual one."""
+
+    def __init__(self):
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(3)
+
+    def loss(self, x, y):
+        noise = torch.randn(x.shape, generator=self.generator, dtype=x.dtype)
+        order = torch.randperm(len(x))
+        return super().loss((x + 0.1 * noise)[order], y[order]) * (1 + torch.rand(()))
+
+
+class DrawsSometimes(Draws):
+    count = 0
+
+    def loss(self, x, y):
+        self.count += 1
+        return super().loss(x + 0.1 * torch.rand_like(x) if self.count % 2 else x, y)
+
+
+class SeedsInside(Draws):
+    def step(self, x, y):
+        torch.manual_seed(3)
+        return super().step(x, y)
+
+
 class ByHand(Training):
     def step(self, x, y):
         loss = self.loss(x, y)
@@ -225,7 +252,7 @@ PROGRAMS = {  # trainings whose steps are programs
     for kind in (
         *(Training, Clips, Schedules, Accumulates, AccumulatesOutside, Decides, Freezes),
         *(Evaluates, GetsAHook, GetsAnotherLayer, IsEdited, IsLoaded, Averages, ByHand),
-        ThroughData,
+        *(ThroughData, Draws, AddsNoise),
     )
 }
 PROGRAMS |= {
@@ -237,7 +264,9 @@ PROGRAMS |= {
 }
 PROGRAMS["AdamW"] = lambda: Training(optim.AdamW, amsgrad=True)
 PROGRAMS["SGD"] = lambda: Training(optim.SGD, lr=0.1, momentum=0.9, nesterov=True)
-OWN = {kind.__name__: kind for kind in (Draws, ReturnsItsGraph, Searches)}  # with a word
+OWN = {
+    kind.__name__: kind for kind in (ReturnsItsGraph, Searches, SeedsInside, DrawsSometimes)
+}  # with a word
 
 
 def agree(make, backend, calls=14):

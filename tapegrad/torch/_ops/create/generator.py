@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tapegrad._core.quiet import errstate
-from tapegrad._core.recorded import OPEN, note_draw
+from tapegrad._core.recorded import OPEN, RECORDING, refuse_program
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import require_kind
@@ -62,6 +62,7 @@ class Generator:
         -> Generator: The generator itself.
         ValueError: If it is no number of 64 bits.
         """
+        refuse_program("it seeds a generator of random numbers: seed it outside")
         self._seed = _valid_seed(seed)
         self._numpy = None
         return self
@@ -81,7 +82,7 @@ class Generator:
         """
         return self._seed
 
-    def _keeping(self) -> Callable[[], None]:
+    def keeping(self) -> Callable[[], None]:
         """A function that puts the generator back to its present state."""
         seed, numpy = self._seed, self.numpy
         state = numpy.bit_generator.state
@@ -166,9 +167,18 @@ def source(generator: Generator | None = None) -> np.random.Generator:
     """NumPy's generator for a draw, from PyTorch's `generator=`."""
     DRAWN.times += 1
     chosen = default_generator if generator is None else generator
-    if OPEN:
-        note_draw(chosen, chosen._keeping())
-    return chosen.numpy
+    recording = RECORDING.get() if OPEN else None
+    return chosen.numpy if recording is None else cast(Any, _Drawing(chosen, recording))
+
+
+class _Drawing:
+    """NumPy's generator of one, whose draws a recording makes."""
+
+    def __init__(self, of: Generator, recording: Any) -> None:
+        self.of, self.recording = of, recording
+
+    def __getattr__(self, method: str) -> Any:
+        return lambda *args, **kwargs: self.recording.draw(self.of, method, args, kwargs)
 
 
 # --- Draws of arrays ----------------------------------------------------------------------------
@@ -190,7 +200,13 @@ def draw_uniform(
     made = source(generator).random(shape, exact(given))
     if given.itemsize == 2:  # rounding must not reach 1
         return (np.floor(made * 2048) / 2048).astype(given)
-    return np.asarray(made, given)
+    return _array(made, given)
+
+
+def _array(drawn: Any, given: np.dtype[Any]) -> Value:
+    """What was drawn as an array of a dtype; a recorded one stays recorded."""
+    is_array = hasattr(drawn, "astype")
+    return drawn.astype(given, copy=False) if is_array else np.asarray(drawn, given)
 
 
 def draw_normal(
@@ -202,7 +218,7 @@ def draw_normal(
         parts = [draw_normal(shape, part, generator) for _ in range(2)]
         return ((parts[0] + 1j * parts[1]) * np.sqrt(0.5)).astype(given)
     require_kind(given, "normal_kernel_cpu")
-    return np.asarray(source(generator).standard_normal(shape, exact(given)), given)
+    return _array(source(generator).standard_normal(shape, exact(given)), given)
 
 
 def draw_whole(
@@ -214,7 +230,7 @@ def draw_whole(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     made = source(generator).integers(low, high, shape, np.uint64 if high > 2**63 else np.int64)
-    return np.asarray(made).astype(given)
+    return _array(made, given)
 
 
 def bounds_of(

@@ -742,3 +742,14 @@ def test_a_large_file_may_have_many_tensors() -> None:
         archive.writestr("archive/data.pkl", b"(" + b"N" * 300_000 + b"t.")
         archive.writestr("archive/data/0", bytes(50 * 300_000))
     assert torch.load(io.BytesIO(held.getvalue())) == (None,) * 300_000
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_memory_of_several_dtypes_is_refused(zipped):
+    x = torch.arange(4, dtype=torch.float32)
+    c = torch.ones(3, dtype=torch.complex64)
+    words = {} if zipped else {"_use_new_zipfile_serialization": False}
+    for views in ([x, x.view(torch.int32)[1:]], [c, torch.view_as_real(c)], {"a": c, "b": c.real}):
+        with pytest.raises(RuntimeError, match="view the same data as different types"):
+            torch.save(views, io.BytesIO(), **words)
+    torch.save([x.view(torch.int32), x.view(torch.int32)[1:]], io.BytesIO(), **words)

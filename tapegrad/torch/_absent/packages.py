@@ -228,7 +228,7 @@ utils.benchmark: examples op_fuzzers utils
 utils.benchmark.examples: compare fuzzer op_benchmark simple_timeit spectral_ops_fuzz_test
 utils.benchmark.op_fuzzers: binary sparse_binary sparse_unary spectral unary
 utils.benchmark.utils: fuzzer sparse_fuzzer timer
-utils: debug_log flop_counter module_tracker serialization show_pickle
+utils: debug_log serialization show_pickle
     throughput_benchmark viz
 utils.serialization: config
 """

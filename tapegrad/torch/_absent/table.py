@@ -178,6 +178,12 @@ class Operator:
         """Raise NotImplementedError."""
         raise NotImplementedError(f"torch.ops.{self.__name__}: operators are called by functions")
 
+    def __str__(self) -> str:
+        return self.__name__
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Operator) and self.__name__ == other.__name__
 

@@ -135,15 +135,15 @@ def run_node(
     """
     if node._prehooks:
         g = through_prehooks(node, g)
-    for watcher in mode.watchers:
-        watcher(type(node).__name__, ())
+    start = next_number() if mode.watchers or mode.anomaly is not None else 0
     if mode.anomaly is None:
         parts = _pull(node, g, create)
     else:
-        start = next_number()
         with mode.anomaly.around(node, nodes):
             parts = _pull(node, g, create)
             mode.anomaly.check(node, g, parts, start)
+    for watcher in mode.watchers:
+        watcher.ran(node, needed, start, next_number() if create else start)
     if node._posthooks:
         if needed is not None and not isinstance(node, FunctionNode):
             parents = parents_of(node._entry)

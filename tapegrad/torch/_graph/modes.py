@@ -23,6 +23,19 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _M = TypeVar("_M")
 
 
+class Watcher:
+    """Who is told of the operations of a thread, and of the steps of backward passes."""
+
+    def called(self, name: str, args: Any, kwargs: Any, made: Any, start: int) -> None:
+        """After an operation. start: the number before those of the nodes that it made."""
+
+    def ran(self, node: Any, needed: Any, start: int, end: int) -> None:
+        """After a node. needed: those whose gradients are, None for all.
+
+        start, end: the numbers around those of the nodes that a pass which logs itself has made.
+        """
+
+
 class Mode(NamedTuple):
     """The state of a thread or task."""
 
@@ -30,7 +43,7 @@ class Mode(NamedTuple):
     inference: bool = False  # whether new tensors can never be differentiated
     anomaly: Any = None  # keeps the traceback of each logged call, in anomaly mode
     saved: tuple[Any, ...] = ()  # pairs of functions that pack and unpack saved tensors
-    watchers: tuple[Any, ...] = ()  # profilers, which are called at each operation
+    watchers: tuple[Watcher, ...] = ()
     floor: float = 0  # the level of transforms up to which nothing is logged, if any
 
 

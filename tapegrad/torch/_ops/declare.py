@@ -217,9 +217,6 @@ def operation(
             if kwargs and not spellings.keys().isdisjoint(kwargs):
                 kwargs = {spellings.get(word, word): value for word, value in kwargs.items()}
             mode = modes.MODE.get()
-            if mode is not None and mode.watchers:
-                for watcher in mode.watchers:
-                    watcher(call.__name__, args)
             start = next_number() if mode is not None else 0
             arrays = [as_arrays(arg) for arg in args]
             params = {word: as_arrays(value) for word, value in kwargs.items()}
@@ -233,7 +230,7 @@ def operation(
             elif settled:
                 _settle(made, source, settled)
             if mode is not None:
-                tell(mode, start, call.__name__, args, made)
+                tell(mode, start, call.__name__, args, made, kwargs)
             return made if out is None else deliver(out, made)
 
         call.__name__ = call.__qualname__ = word
@@ -442,7 +439,7 @@ def add_inplace(
         start = begin_write(mode, self) if mode is not None else 0
         write(self, lambda array: compute(array, *arrays, **params), label, sources)
         if mode is not None:
-            tell(mode, start, call.__name__, args, self)
+            tell(mode, start, call.__name__, (self, *args), self, kwargs)
         return self
 
     call.__name__ = call.__qualname__ = f"{word}_"
@@ -474,11 +471,15 @@ def begin_write(mode: modes.Mode, tensor: Tensor) -> int:
     return next_number()
 
 
-def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Tree) -> None:
-    """Tell anomaly mode, and the hooks of saved tensors, of a call that has been logged.
+def tell(
+    mode: modes.Mode, start: int, name: str, args: Any, made: Tree, kwargs: Params | None = None
+) -> None:
+    """Tell watchers, anomaly mode and the hooks of saved tensors of a call.
 
     start: a node number from before the call; nodes with later numbers belong to the call.
     """
+    for watcher in mode.watchers:
+        watcher.called(name, args, kwargs or {}, made, start)
     if mode.anomaly is None and not mode.saved:
         return
     parts = made if isinstance(made, (tuple, list)) else (made,)

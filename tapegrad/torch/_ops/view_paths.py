@@ -473,10 +473,7 @@ def announce(made: Tree, mode: Mode, start: int, label: type[Node], x: Tensor) -
 
     start: a node number from before the views were taken.
     """
-    word = word_of_label(label)
-    for watcher in mode.watchers:
-        watcher(word, (x,))
-    tell(mode, start, word, (x,), made)
+    tell(mode, start, word_of_label(label), (x,), made)
     if x._inference:
         for part in made if isinstance(made, tuple) else (made,):
             part._inference = True

@@ -222,9 +222,7 @@ def _forward_site(node: Node) -> tuple[Frame, ...]:
 def _searching(infinities: bool) -> Iterator[None]:
     search, now = _Search(infinities), _modes.current()
     search.outer = now.anomaly
-
-    def see(_name: str, _args: object) -> None:
-        """Watch operations: those that no history logs take the way on which they are noted."""
+    see = _modes.Watcher()  # operations that no history logs take the way on which they are noted
 
     def leave() -> None:  # blocks of generators may end in another order than they began
         search.is_open = False

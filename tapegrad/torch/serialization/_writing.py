@@ -51,6 +51,7 @@ class _Writer(_Pickler):  # type: ignore[misc]
         super().__init__(file, protocol=protocol)
         self.memory: list[Value] = []
         self.references: dict[Any, tuple[_Reference, Value]] = {}
+        self.types: dict[int, tuple[np.dtype[Any], Value]] = {}  # of memory, by its owner
 
     def persistent_id(self, thing: Any) -> Any:
         return thing.identity if type(thing) is _Reference else None
@@ -58,6 +59,12 @@ class _Writer(_Pickler):  # type: ignore[misc]
     def storage_of(self, value: Value) -> tuple[_Reference, Kind, int, tuple[int, ...]]:
         """Where an array lies: the storage, its type, and where in it, in elements."""
         owner = owner_of(value)
+        first, _ = self.types.setdefault(id(owner), (value.dtype, owner))
+        if first != value.dtype and owner.size:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                "types"
+            )
         flat = _flat(owner) if owner.dtype == value.dtype else None
         if flat is None or min(value.strides, default=0) < 0:  # gaps, or memory of another dtype
             owner = value = value.copy()

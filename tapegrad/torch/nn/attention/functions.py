@@ -439,11 +439,15 @@ def multi_head_attention_forward(
         )
         padding = padding.reshape(batch, 1, 1, padding.shape[1])
         mask = padding if mask is None else mask + padding
-    out, found = _weighted(q, k, v, mask, dropout_p if training else 0.0)
+    dropped, found = dropout_p if training else 0.0, None
+    if need_weights:
+        out, found = _weighted(q, k, v, mask, dropped)
+    else:
+        out = scaled_dot_product_attention(q, k, v, mask, dropped)
     out = out.permute(2, 0, 1, 3).reshape(target * batch, size)
     out = linear(out, out_proj_weight, out_proj_bias)
     out = out.reshape(target, batch, out.shape[1])
-    if not need_weights:
+    if found is None:
         return (out if batched else out.squeeze(1)), None
     if average_attn_weights:
         found = found.mean(1)

@@ -340,3 +340,19 @@ def test_degrees_of_freedom_are_checked_although_gamma_has_them_as_its_concentra
     with pytest.raises(ValueError, match=r"Expected parameter df .* of distribution Chi2\(\)"):
         torch.distributions.Chi2(-1.0)
     assert torch.distributions.Chi2(-1.0, validate_args=False).df == -1.0
+
+
+def test_a_subclass_gives_the_factor_of_a_covariance_as_gpytorch_does():
+    class Lazy(torch.distributions.MultivariateNormal):
+        def __init__(self, loc, covariance):
+            self.loc, self.covariance = loc, covariance
+            torch.distributions.Distribution.__init__(self, torch.Size(), loc.shape, validate_args=False)
+
+        @property
+        def _unbroadcasted_scale_tril(self):
+            return torch.linalg.cholesky(self.covariance)
+
+    loc, covariance = torch.zeros(2), torch.tensor([[2.0, 0.5], [0.5, 1.0]])
+    x = torch.tensor([0.5, -1.0])
+    plain = torch.distributions.MultivariateNormal(loc, covariance)
+    assert Lazy(loc, covariance).log_prob(x) == plain.log_prob(x)

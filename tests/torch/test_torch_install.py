@@ -323,3 +323,27 @@ def test_a_range_of_a_gpu_raises_when_it_is_entered() -> None:
     decorated = nvtx.range("a")(abs)
     with pytest.raises(RuntimeError, match="NVTX functions not installed"):
         decorated(1)
+
+
+def test_places_in_trees_are_keys() -> None:
+    children, context = _pytree._list_flatten_with_keys(["x", "y"])
+    assert [str(key) for key, _ in children] == ["[0]", "[1]"]
+    assert _pytree._list_unflatten([child for _, child in children], context) == ["x", "y"]
+    assert str(_pytree.MappingKey("a")) == "['a']"
+    assert _pytree.tree_leaves([_pytree.SequenceKey(0)]) == [_pytree.SequenceKey(0)]
+
+
+def test_the_arguments_of_to_as_packages_read_them() -> None:
+    parse, cpu = torch._C._nn._parse_to, torch.device("cpu")
+    assert parse("cpu", torch.float32, True) == (cpu, torch.float32, True, None)
+    assert parse(torch.ones(1, dtype=torch.float64)) == (cpu, torch.float64, False, None)
+    last = torch.channels_last
+    assert parse(dtype=torch.float16, memory_format=last) == (None, torch.float16, False, last)
+    assert parse() == (None, None, False, None)
+
+
+def test_the_states_of_no_device_are_taken_back() -> None:
+    cuda = module("cuda")
+    cuda.set_rng_state_all(cuda.get_rng_state_all())
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        cuda.set_rng_state_all([torch.ones(1)])

@@ -442,6 +442,9 @@ None | manual_seed(seed) manual_seed_all(seed) seed() seed_all() empty_cache()
     reset_max_memory_cached(device=None) reset_accumulated_memory_stats(device=None)
 () | default_generators
 [] | get_arch_list() get_rng_state_all()
+check(not new_states, "Torch not compiled with CUDA enabled", AssertionError)
+    | set_rng_state_all(new_states) | Take back the states of no device; AssertionError for others.
+    | torch.cuda.set_rng_state_all([])
 {{}} | memory_stats(device=None)
 "" | get_gencode_flags()
 Block() | stream(stream) device(device) device_of(obj) | Context manager that changes nothing.
@@ -450,7 +453,7 @@ from . | OutOfMemoryError
     get_device_properties(device=None) get_device_capability(device=None) set_device(device)
     synchronize(device=None) current_stream(device=None) default_stream(device=None)
     mem_get_info(device=None) ipc_collect() initial_seed() get_rng_state(device='cuda')
-    set_rng_state(new_state,device='cuda') set_rng_state_all(new_states) set_stream(stream)
+    set_rng_state(new_state,device='cuda') set_stream(stream)
     memory_summary(device=None,abbreviated=False) memory_snapshot(mempool_id=None)
     can_device_access_peer(device,peer_device) utilization(device=None)
     set_per_process_memory_fraction(fraction,device=None) make_graphed_callables Event Stream
@@ -827,6 +830,9 @@ groups_of(tensorlistlist, with_indices)
     | _group_tensors_by_device_and_dtype(tensorlistlist,with_indices=False)
 ["cpu"] | _get_foreach_kernels_supported_devices() _get_fused_kernels_supported_devices()
 True | _device_has_foreach_support(device) _has_foreach_support(tensors,device)
+[utils._python_dispatch] functions are not dispatched by modes.
+False | is_traceable_wrapper_subclass(t)
+refused | TorchDispatchMode
 [utils._contextlib] blocks that decorate functions, under the name of PyTorch's file.
 from ._graph.modes as Manager | _DecoratorContextManager
 [utils.deterministic] memory is filled as NumPy does it.
@@ -896,6 +902,7 @@ None | _get_tracing_state() _log_api_usage_once(event) _set_tracing_state(state)
 NotImplemented | _disabled_torch_function_impl(func,types,args=(),kwargs=None)
 Block() | _ExcludeDispatchKeyGuard(keys)
 [_C._nn] functions of `torch.nn.functional`, under the name of PyTorch's table of them.
+from .nn.module.module | _parse_to
 [_C._VariableFunctions] functions of `torch`, under the name of PyTorch's table of them.
 [_C._functorch] values within transforms.
 is_mapped(tensor._value) | is_batchedtensor(tensor)

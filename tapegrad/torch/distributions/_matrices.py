@@ -113,7 +113,7 @@ class Wishart(_ByMatrix, ExponentialFamily):
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "
                 "< df < ndim."
             )
-        self._factor = _factor(name, matrix)
+        self._unbroadcasted_scale_tril = _factor(name, matrix)
 
     def _expanded(self, batch_shape: Shape) -> Wishart:
         given = [word for word in self.arg_constraints if word in self.__dict__ and word != "df"]
@@ -142,8 +142,8 @@ class Wishart(_ByMatrix, ExponentialFamily):
         size = self._event_shape[-1]
         freedom = self.df.unsqueeze(-1) - _arange(size, dtype=self.df.dtype)
         lengths = Chi2(freedom, validate_args=False).rsample(sample_shape).sqrt()
-        below = normal(self._factor, self._extended_shape(sample_shape)).tril(-1)
-        factor = self._factor @ (below + lengths.diag_embed())
+        below = normal(self._unbroadcasted_scale_tril, self._extended_shape(sample_shape)).tril(-1)
+        factor = self._unbroadcasted_scale_tril @ (below + lengths.diag_embed())
         return factor @ factor.mT
 
     def log_prob(self, value: Any) -> Tensor:

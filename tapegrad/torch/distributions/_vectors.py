@@ -35,7 +35,7 @@ def _factor(name: str, matrix: Any) -> Any:
 
 
 class _ByMatrix(Distribution):
-    """A distribution given by a covariance, its inverse or its lower factor `_factor`.
+    """A distribution given by a covariance, its inverse or its lower factor.
 
     covariance_matrix (Tensor, shape (..., n, n)): The covariance.
     precision_matrix (Tensor, shape (..., n, n)): Instead of it: its inverse.
@@ -55,17 +55,17 @@ class _ByMatrix(Distribution):
 
     def __getattr__(self, name: str) -> Any:
         if name == "scale_tril":
-            found = self._factor
+            found = self._unbroadcasted_scale_tril
         elif name == "covariance_matrix":
-            found = self._factor @ self._factor.mT
+            found = self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
         elif name == "precision_matrix":
-            found = OPERATIONS["cholesky_inverse"](self._factor)
+            found = OPERATIONS["cholesky_inverse"](self._unbroadcasted_scale_tril)
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return found.expand((*self._batch_shape, *found.shape[-2:]))
 
     def _half_log_determinant(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class MultivariateNormal(_ByMatrix, _Centered):
@@ -93,7 +93,9 @@ class MultivariateNormal(_ByMatrix, _Centered):
         scale_tril=constraints.lower_cholesky,
     )
     _formulas = formulas(
-        variance=lambda p: p._factor.pow(2).sum(-1).expand((*p._batch_shape, *p._event_shape))
+        variance=lambda p: (
+            p._unbroadcasted_scale_tril.pow(2).sum(-1).expand((*p._batch_shape, *p._event_shape))
+        )
     )
 
     def __init__(
@@ -119,7 +121,7 @@ class MultivariateNormal(_ByMatrix, _Centered):
         self.loc = loc.expand((*batch, loc.shape[-1]))
         self.__dict__[name] = matrix.expand((*batch, *matrix.shape[-2:]))
         super().__init__(batch, self.loc.shape[-1:], validate_args)
-        self._factor = _factor(name, matrix)
+        self._unbroadcasted_scale_tril = _factor(name, matrix)
 
     def _expanded(self, batch_shape: Shape) -> MultivariateNormal:
         rows = (*batch_shape, *self._event_shape)
@@ -128,12 +130,16 @@ class MultivariateNormal(_ByMatrix, _Centered):
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         z = normal(self.loc, self._extended_shape(sample_shape))
-        return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Any) -> Tensor:
         difference = (self._checked(value) - self.loc).unsqueeze(-1)
-        batch = OPERATIONS["broadcast_shapes"](difference.shape[:-2], self._factor.shape[:-2])
-        factor = self._factor.expand((*batch, *self._factor.shape[-2:]))
+        batch = OPERATIONS["broadcast_shapes"](
+            difference.shape[:-2], self._unbroadcasted_scale_tril.shape[:-2]
+        )
+        factor = self._unbroadcasted_scale_tril.expand(
+            (*batch, *self._unbroadcasted_scale_tril.shape[-2:])
+        )
         difference = difference.expand((*batch, *difference.shape[-2:]))
         z = linalg.solve_triangular(factor, difference, upper=False)
         size = self._event_shape[0]

@@ -199,8 +199,10 @@ def _multivariate_normal(p: Any, q: Any) -> Any:
     size = p.event_shape[0]
     determinants = q._half_log_determinant() - p._half_log_determinant()
     batch = OPERATIONS["broadcast_shapes"](p.batch_shape, q.batch_shape)
-    factor = q._factor.expand((*batch, size, size))
-    ratio = linalg.solve_triangular(factor, p._factor.expand((*batch, size, size)), upper=False)
+    factor = q._unbroadcasted_scale_tril.expand((*batch, size, size))
+    ratio = linalg.solve_triangular(
+        factor, p._unbroadcasted_scale_tril.expand((*batch, size, size)), upper=False
+    )
     distance = (q.loc - p.loc).unsqueeze(-1).expand((*batch, size, 1))
     z = linalg.solve_triangular(factor, distance, upper=False)
     squares = ratio.pow(2).sum((-2, -1)) + z.pow(2).sum((-2, -1))

@@ -6,6 +6,7 @@ Knows which modules there are, and the places in which a tensor keeps what it is
 from __future__ import annotations
 
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.utils import _pytree as _pytree  # `torch.utils._pytree` needs no import
 from tapegrad.torch.utils import checkpoint, data
 
 

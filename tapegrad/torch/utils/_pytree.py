@@ -15,6 +15,7 @@ from tapegrad.torch.func._checks import specification
 
 IsLeaf = Callable[[Any], bool] | None
 PyTree = Any
+Context = Any
 
 _registered: set[type] = set()
 
@@ -150,6 +151,33 @@ class _Nodes(Mapping[type, NodeDef]):
 
 
 SUPPORTED_NODES = _Nodes()
+_list_flatten, _list_unflatten = SUPPORTED_NODES[list][1:]
+
+
+@dataclasses.dataclass(frozen=True)
+class SequenceKey:
+    """The place of a child in a list or a tuple."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class MappingKey:
+    """The place of a child in a mapping."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+def _list_flatten_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """The children of a list with their places, and the context."""
+    children, context = _list_flatten(tree)
+    return [(SequenceKey(place), child) for place, child in enumerate(children)], context
 
 
 def _get_node_type(tree: Any) -> Any:

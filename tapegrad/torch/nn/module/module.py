@@ -347,6 +347,16 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     return device, given
 
 
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, the dtype, whether not to wait and the memory format that `to` is asked for."""
+    device, given = _wanted(args, kwargs)
+    if device is None and any(isinstance(value, Tensor) for value in args):
+        device = "cpu"
+    waits = next((value for value in args if isinstance(value, bool)), False)
+    place = None if device is None else _dtypes.device(device)
+    return place, given, kwargs.get("non_blocking", waits), kwargs.get("memory_format")
+
+
 def forget_gradient(parameter: Tensor, set_to_none: bool) -> None:
     """Drop the gradient of a parameter, or make it zero, without history."""
     own = parameter.__dict__

@@ -486,12 +486,21 @@ def member_lines(kind: type) -> Iterator[str]:
         yield f"{name}: {plain(TYPES.get(annotation, annotation))}"
     for name, own in vars(kind).items():
         found = getattr(own, "__func__", own)
+        if name == "__init__" and is_inherited(kind):
+            continue
         if inspect.isfunction(found) and (name == "__init__" or name[0] != "_"):
             if isinstance(own, classmethod):
                 yield "@classmethod"
             text = text_of(found.__annotations__.get("return", ""))
             inner = parameters(found, method=True, out="")
             yield from wrapped(f"def {name}({inner}) -> {plain(TYPES.get(text, text))}: ...")
+
+
+def is_inherited(kind: type) -> bool:
+    """Whether the constructor of a class is that of a base under a name of its own."""
+    code = getattr(vars(kind)["__init__"], "__code__", None)
+    bases = (vars(base).get("__init__") for base in kind.__mro__[1:])
+    return code is not None and any(getattr(own, "__code__", None) is code for own in bases)
 
 
 def own_attributes(kind: type) -> dict[str, str]:

@@ -5,7 +5,8 @@ Knows how a function becomes a method, and what a module imports. Must not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from tapegrad._core.types import Function
@@ -28,6 +29,27 @@ def method_of(cls: type, name: str) -> Callable[[Function], Function]:
         return function
 
     return attach
+
+
+# Private classes of PyTorch's whose constructors several of its classes share.
+_SHARED = frozenset({"_DropoutNd", "_LazyNormBase"})
+
+
+def name_constructors(kinds: Iterable[Any]) -> None:
+    """Give classes constructors of their own name, which Python's errors of arguments show.
+
+    kinds: of these, classes that have their constructor from a private class change.
+    """
+    for kind in kinds:
+        if not isinstance(kind, type):
+            continue
+        home = next(base for base in kind.__mro__ if "__init__" in vars(base))
+        if home is kind or home.__name__[0] != "_" or home.__name__ in _SHARED:
+            continue
+        own = vars(home)["__init__"]
+        parts = own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__
+        made: Any = method_of(kind, "__init__")(FunctionType(*parts))
+        made.__kwdefaults__, made.__annotations__ = own.__kwdefaults__, own.__annotations__
 
 
 def contents(names: dict[str, Any], *modules: str) -> Iterator[str]:

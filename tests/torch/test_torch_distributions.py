@@ -346,7 +346,9 @@ def test_a_subclass_gives_the_factor_of_a_covariance_as_gpytorch_does():
     class Lazy(torch.distributions.MultivariateNormal):
         def __init__(self, loc, covariance):
             self.loc, self.covariance = loc, covariance
-            torch.distributions.Distribution.__init__(self, torch.Size(), loc.shape, validate_args=False)
+            torch.distributions.Distribution.__init__(
+                self, torch.Size(), loc.shape, validate_args=False
+            )
 
         @property
         def _unbroadcasted_scale_tril(self):

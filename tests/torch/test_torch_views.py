@@ -344,3 +344,34 @@ def test_functional_transforms_write_through_views() -> None:
         z = row.clone().requires_grad_()
         loss(z).backward()
         np.testing.assert_allclose(found.numpy(), z.grad.numpy())
+
+
+@pytest.mark.parametrize("made", ["no_grad", "before"])
+def test_a_view_that_requires_grad_since_its_base_does_is_no_leaf_to_fill(made):
+    x = torch.ones(2, 2, requires_grad=made == "no_grad")
+    with torch.no_grad():
+        view = x.t()
+    x.requires_grad_()
+    assert view.requires_grad
+    assert view.grad_fn is None
+    (view * x).sum().backward()
+    assert view.grad is None
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad((view * 2).sum(), view)
+    view.requires_grad_(False)
+    assert view.requires_grad  # as its base does
+    view.requires_grad_()
+    (view * 3).sum().backward()
+    assert view.grad.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_a_view_that_requires_grad_by_itself_outlives_a_write_to_its_base():
+    x = torch.ones(2, 2)
+    with torch.no_grad():
+        view = x[0]
+        x.mul_(2)
+    view.requires_grad_()
+    assert view.is_leaf
+    view.sum().backward()
+    assert view.grad.tolist() == [1.0, 1.0]

@@ -287,3 +287,26 @@ def test_anomaly_mode_tells_of_changed_values_and_of_both_calls() -> None:
     first, second = [str(warning.message) for warning in told]
     assert first.startswith("Error detected in InnerBackward")
     assert second.strip().startswith("Previous calculation was induced by OuterBackward")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Conv2d", "Conv2d"),
+        ("ConvTranspose1d", "ConvTranspose1d"),
+        ("LazyConv3d", "LazyConv3d"),
+        ("ReflectionPad1d", "ReflectionPad1d"),
+        ("ConstantPad2d", "ConstantPad2d"),
+        ("ZeroPad3d", "ZeroPad3d"),
+        ("GRUCell", "GRUCell"),
+        ("BatchNorm2d", "BatchNorm2d"),
+        ("TransformerEncoderLayer", "TransformerEncoderLayer"),
+        ("Dropout2d", "_DropoutNd"),  # as PyTorch's
+        ("LazyBatchNorm1d", "_LazyNormBase"),
+        ("InstanceNorm1d", "InstanceNorm1d"),
+    ],
+)
+def test_errors_of_arguments_show_the_class_that_pytorch_shows(name, shown):
+    kind = getattr(torch.nn, name)
+    with pytest.raises(TypeError, match=rf"^{shown}\.__init__\(\) got an unexpected keyword"):
+        kind(1, no_such_word=3)

@@ -95,6 +95,7 @@ class Tensor:
     _after: Hooks | None = None  # called after a leaf's gradient was accumulated
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _implied: bool = False  # whether it is a view that requires grad as its base does: no leaf
     _inference: bool = False
     _is_argument: bool = False  # of a function that a transform differentiates in reverse mode
     _memory: Memory | None = None  # that it shares with detached tensors, in a trace
@@ -298,11 +299,17 @@ class Tensor:
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                     "allowed."
                 )
+        base = self._base
+        if not requires_grad and base is not None and base.node is not None:
+            self._implied = True
+            return self
+        if self._implied:
+            self._implied = False
         self.node = LEAF if requires_grad else None
         for reference in self._views or ():
             view = reference()
             if view is not None and requires_grad and view.node is None:
-                view.node = LEAF
+                view.node, view._implied = LEAF, True
         return self
 
     @property
@@ -744,12 +751,15 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     if leaf._creation_meta is not None:
         require_current(leaf)
     known = leaf._accumulator
-    node = None if known is None else known()
+    node = None if known is None or leaf._implied else known()
     if node is None:
         node = new(AccumulateGrad)
         node._number = next_number()
         node._entry = None
         node.variable = leaf
+        if leaf._implied:  # PyTorch has no node for it: what arrives here is dropped
+            node.variable = of_value(leaf._value)
+            return node
         leaf._accumulator = weakref.ref(node)
     return node
 
@@ -759,6 +769,9 @@ def require_current(view: Tensor) -> None:
     version = known_version(view)
     if version is None or version.count == view._attr_version:
         return
+    base = view._base
+    if view.node is LEAF and not view._implied and base is not None and base.node is None:
+        return  # it requires grad by itself, and its base does not
     event = "its base or another view of its base has been modified inplace"
     raise RuntimeError(made_view_text(view, event, *(view._maker or ())))
 

@@ -150,6 +150,7 @@ class Tensor:
     _entered: Any
     _grad: Any
     _hooks: Any
+    _implied: Any
     _inference: Any
     _is_argument: Any
     def _is_view(self) -> _bool: ...

@@ -158,7 +158,7 @@ def attach(made: Tensor, source: Tensor, path: Callable[[Value], Value], how: st
             and made._value.dtype.kind in "fcV"
             and not base._inference
         ):
-            made.node = LEAF  # it has no node of its own
+            made.node, made._implied = LEAF, True  # it has no node of its own
     views = base._views
     if views is None:
         base._views = [weakref.ref(made)]

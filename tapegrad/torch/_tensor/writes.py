@@ -734,7 +734,7 @@ def _lose_node(view: Tensor) -> None:
     """Let a view that has no node of its own any more remember what made it, for messages."""
     if view.node is not None and view.node is not LEAF:
         view._maker = view.grad_fn, view.output_nr
-    view.node = LEAF
+    view.node, view._implied = LEAF, True
 
 
 def _refresh_views(base: Tensor) -> None:

@@ -5,6 +5,7 @@ A table of contents: each family lists its own.
 
 from __future__ import annotations
 
+from tapegrad.torch._methods import name_constructors
 from tapegrad.torch.nn import functional, grad, init, modules, parallel, parameter, utils
 from tapegrad.torch.nn import native as native
 from tapegrad.torch.nn.activation.modules import *
@@ -54,6 +55,7 @@ __all__ += [
     name for name, found in globals().items() if isinstance(found, type) and name not in __all__
 ]
 __all__.sort()
+name_constructors([globals()[name] for name in __all__])
 
 
 def __dir__() -> list[str]:

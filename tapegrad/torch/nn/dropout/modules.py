@@ -11,7 +11,7 @@ from tapegrad.torch.nn.module.layers import layer
 from tapegrad.torch.nn.module.module import Module
 
 
-class _Dropping(Module):
+class _DropoutNd(Module):
     """Something that is set to 0 with probability p while training.
 
     p: The probability of being dropped; the others are divided by 1 - p.
@@ -30,7 +30,7 @@ class _Dropping(Module):
 
 
 @layer("dropout")
-class Dropout(_Dropping):
+class Dropout(_DropoutNd):
     """Elements set to 0 at random while training, with the others scaled.
 
     p: The probability of each; the others are divided by 1 - p.
@@ -42,21 +42,21 @@ class Dropout(_Dropping):
 
 
 @layer("dropout1d")
-class Dropout1d(_Dropping):
+class Dropout1d(_DropoutNd):
     """Whole channels of signals set to 0 at random while training."""
 
 
 @layer("dropout2d")
-class Dropout2d(_Dropping):
+class Dropout2d(_DropoutNd):
     """Whole channels of images set to 0 at random while training."""
 
 
 @layer("dropout3d")
-class Dropout3d(_Dropping):
+class Dropout3d(_DropoutNd):
     """Whole channels of volumes set to 0 at random while training."""
 
 
-class AlphaDropout(_Dropping):
+class AlphaDropout(_DropoutNd):
     """Dropout while training that keeps mean 0 and variance 1, for networks with selu.
 
     p: The probability of being dropped.
@@ -70,7 +70,7 @@ class AlphaDropout(_Dropping):
         return functional.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropping):
+class FeatureAlphaDropout(_DropoutNd):
     """As `AlphaDropout`, of whole channels.
 
     p: The probability of being dropped.

@@ -26,37 +26,37 @@ _Sizes: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
 
 
-class _Dropping(Module):
+class _DropoutNd(Module):
     p: _float
     inplace: _bool
     def __init__(self, p: _float = 0.5, inplace: _bool = False) -> None: ...
 
-class Dropout(_Dropping):
+class Dropout(_DropoutNd):
     """Elements set to 0 at random while training, with the others scaled."""
 
     def forward(self, input: Tensor) -> Tensor: ...
 
-class Dropout1d(_Dropping):
+class Dropout1d(_DropoutNd):
     """Whole channels of signals set to 0 at random while training."""
 
     def forward(self, input: Tensor) -> Tensor: ...
 
-class Dropout2d(_Dropping):
+class Dropout2d(_DropoutNd):
     """Whole channels of images set to 0 at random while training."""
 
     def forward(self, input: Tensor) -> Tensor: ...
 
-class Dropout3d(_Dropping):
+class Dropout3d(_DropoutNd):
     """Whole channels of volumes set to 0 at random while training."""
 
     def forward(self, input: Tensor) -> Tensor: ...
 
-class AlphaDropout(_Dropping):
+class AlphaDropout(_DropoutNd):
     """Dropout while training that keeps mean 0 and variance 1, for networks with selu."""
 
     def forward(self, input: Tensor) -> Tensor: ...
 
-class FeatureAlphaDropout(_Dropping):
+class FeatureAlphaDropout(_DropoutNd):
     """As `AlphaDropout`, of whole channels."""
 
     def forward(self, input: Tensor) -> Tensor: ...

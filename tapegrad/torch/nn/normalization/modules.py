@@ -393,7 +393,7 @@ class LocalResponseNorm(Module):
     """Each element divided by a power of its neighbours' mean square over channels."""
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin):
     """As `{plain}`, with the channels of its first input for num_features.
 
     >>> torch.nn.{name}()(torch.ones(2, 3, {sides})).shape
@@ -453,11 +453,11 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class _LazyBatchNorm(_LazyNorm):
+class _LazyBatchNorm(_LazyNormBase):
     pass
 
 
-class _LazyInstanceNorm(_LazyNorm):
+class _LazyInstanceNorm(_LazyNormBase):
     pass
 
 

@@ -159,7 +159,7 @@ class LocalResponseNorm(Module):
     ) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin):
     def __init__(
         self,
         eps: _float = 1e-05,
@@ -174,10 +174,10 @@ class _LazyNorm(LazyModuleMixin):
     def reset_parameters(self) -> None: ...
     def initialize_parameters(self, input: Tensor) -> None: ...
 
-class _LazyBatchNorm(_LazyNorm):
+class _LazyBatchNorm(_LazyNormBase):
     ...
 
-class _LazyInstanceNorm(_LazyNorm):
+class _LazyInstanceNorm(_LazyNormBase):
     ...
 
 class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):

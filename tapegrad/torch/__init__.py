@@ -5,6 +5,7 @@ The namespace has the functions that the modules of operations register, and the
 
 from __future__ import annotations
 
+import warnings as _warnings
 from math import e, inf, nan, pi
 from typing import Any
 
@@ -70,6 +71,14 @@ from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, i
 from tapegrad.torch.func import vmap
 from tapegrad.torch.torch_version import __version__ as __version__
 
+# PyTorch never warns of NaNs. A filter costs nothing where a call does not warn; np.errstate would
+# cost a tenth of a small operation.
+_warnings.filterwarnings(
+    "ignore",
+    "(invalid value|overflow|underflow|divide by zero) encountered",
+    RuntimeWarning,
+    r"tapegrad\.torch\b",
+)
 _FINDER.extend()
 _METHODS_ONLY = _FINDER.methods_only()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -45,3 +47,24 @@ def test_a_warning_names_the_line_of_the_program(name):
 def test_shapes_that_clash_are_named_at_the_last_dimension():
     with pytest.raises(RuntimeError, match=r"\(3\).*\(5\) at non-singleton dimension 1"):
         torch.broadcast_tensors(torch.ones(2, 3), torch.ones(4, 5))
+
+
+@pytest.mark.slow
+def test_a_nan_does_not_warn_as_numpy_does():
+    program = """
+import numpy as np, tapegrad.torch as torch
+for grad in (False, True):
+    x = torch.tensor([float("inf"), 0.0], requires_grad=grad)
+    y = x - x, x * 0.0, x * x.flip(0), torch.sin(x), x.reshape(1, 2) @ x.reshape(2, 1)
+    x.detach().clone().sub_(x.detach()), torch.tensor([3e38]) * 10
+(y[0] * y[1]).sum().backward()
+"""
+    for after, warned in (("", ""), ("np.ones(1) * np.inf * 0", "invalid value")):
+        made = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program + after],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert warned in made.stderr
+        assert bool(made.stderr) == bool(warned)

@@ -262,7 +262,7 @@ class FlopCounterMode:
     of their own, which have no formula there either: `custom_mapping` may give one.
 
     mods: Not needed, as a warning says.
-    depth: How deep modules are in the table.
+    depth: How deep modules are in the table; None for all.
     display: Whether the table is printed at the end of the block.
     custom_mapping (dict): Formulas by operator. They take the shapes of the arguments, and
         `out_shape`; one with an attribute `_get_raw` takes the tensors, and `out_val`.
@@ -277,7 +277,7 @@ class FlopCounterMode:
     def __init__(
         self,
         mods: Any = None,
-        depth: int = 2,
+        depth: int | None = 2,
         display: bool = True,
         custom_mapping: dict[Any, Formula] | None = None,
     ) -> None:

@@ -1094,3 +1094,21 @@ def test_the_argument_of_a_reverse_transform_is_not_written_to(write):
     copied = torch.func.grad(lambda x: squares(x.clone()))(x)
     assert copied.shape == x.shape
     assert torch.func.jvp(squares, (x,), (x,))[1].shape == ()
+
+
+@pytest.mark.parametrize("place", ["captured", "own"])
+def test_a_differentiated_value_is_not_written_by_out(place):
+    x = torch.ones(3)
+
+    def f(a):
+        out = x.clone() if place == "captured" else torch.empty_like(a)
+        return torch.mul(a, 2, out=out).sum()
+
+    for call in (torch.func.grad(f), torch.func.grad(torch.func.grad(f)), torch.func.jacrev(f)):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            call(x)
+    with pytest.raises(NotImplementedError, match="it is an out= function"):
+        torch.func.jvp(f, (x,), (x,))
+    written = torch.zeros(3)
+    torch.func.grad(lambda a: (torch.mul(x, 2, out=written) * a).sum())(x)
+    assert written.tolist() == [2.0, 2.0, 2.0]

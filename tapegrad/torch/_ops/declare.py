@@ -36,7 +36,7 @@ from tapegrad.torch._formats import laid_out
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._graph.tracing import is_above, is_dual, tangent_of
+from tapegrad.torch._graph.tracing import is_above, is_differentiated, is_dual, tangent_of
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.making import replace_value
@@ -564,12 +564,13 @@ def deliver(out: Tree, made: Tree) -> Tree:
             if hasattr(made, "_fields")
             else tuple(map(deliver, out, made))
         )
-    if made.node is not None or out.node is not None:
+    values = made._value, out._value
+    if made.node is not None or out.node is not None or any(map(is_differentiated, values)):
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad."
         )
-    if is_dual(made._value) or is_dual(out._value):
+    if any(is_dual(value) or is_differentiated(value, forward=True) for value in values):
         raise NotImplementedError(
             "Trying to use forward AD with a function that does not support it because it is an "
             "out= function"

@@ -362,6 +362,10 @@ class Size(tuple[int, ...]):
         return Size(tuple.__add__(self, tuple(other)))
 
 
+# Checkers of annotations at run time, such as beartype, take it for the tuple that PyTorch's is.
+type.__delattr__(Size, "__orig_bases__")
+
+
 _KINDS = (
     "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu "
     "mtia privateuseone"

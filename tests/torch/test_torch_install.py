@@ -347,3 +347,9 @@ def test_the_states_of_no_device_are_taken_back() -> None:
     cuda.set_rng_state_all(cuda.get_rng_state_all())
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         cuda.set_rng_state_all([torch.ones(1)])
+
+
+def test_a_size_is_a_plain_tuple_to_checkers_of_annotations() -> None:
+    assert torch.Size.__bases__ == (tuple,)
+    assert not hasattr(torch.Size, "__orig_bases__")
+    assert torch.Size([2, 3])[1:] == torch.Size([3])

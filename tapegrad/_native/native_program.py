@@ -84,7 +84,7 @@ class Workspace:
             for at in ([call.at] if call.node is None else references_of(call.node))
         }
         wanted.update(_ends(self.path.end))
-        values = self._name("values", self.values)
+        values = self.values_name = self._name("values", self.values)
         wanted.update(
             x.memory.input
             for at in list(wanted)
@@ -181,7 +181,7 @@ class Workspace:
         if step.kind == "check":
             return f"    {self._name('check', self._check(step))}()"
         if step.kind == "call":
-            return f"    {self._name('call', self._call(step))}()"
+            return self._picked(step) or f"    {self._name('call', self._call(step))}()"
         plain = all(len(x.shape) == 2 for x in step.args)
         function = self._name("product", np.dot if plain else np.matmul)
         given = []
@@ -191,6 +191,18 @@ class Workspace:
             else:
                 given.append(self._name("view", self.view(x)))
         return f"    {function}({', '.join(given)}, {self._name('out', self.view(step.out))})"
+
+    def _picked(self, step: Call) -> str | None:
+        """The line that takes one of several results of a call of Python's, which has it alone."""
+        node, levels = step.node, self.path.lowered.python_levels
+        if node is None or node.function is not operator.getitem or step.out is not None:
+            return None
+        several, at = node.args
+        if type(several) is not Ref or several.at not in levels or type(at) is not int:
+            return None
+        if self.path.lowered.kinds.get(several.at) not in (tuple, list):
+            return None
+        return f"    {self.values_name}[{step.at}] = {self.values_name}[{several.at}][{at}]"
 
     def _fetch(self, at: int) -> Callable[[], Any]:
         """A function that gives a node's value as NumPy has it."""

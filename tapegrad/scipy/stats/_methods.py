@@ -353,7 +353,8 @@ class ContinuousMethods(Methods):
         per_scale: whether the logarithm of the scale is subtracted.
         """
         x, *shapes, loc, scale = args
-        if not np.all(np.greater(scale, 0)):
+        is_number = np.ndim(scale) == 0
+        if not (scale > 0 if is_number else np.all(np.greater(scale, 0))):
             return None
         if shapes and np.any(np.isnan(self._support(tuple(shapes))[0])):
             return None
@@ -366,13 +367,15 @@ class ContinuousMethods(Methods):
         for partial, want in zip(slopes[1:], wanted[1:], strict=False):
             bars.append(partial(y, *shapes) * g if want else None)
         by_loc, by_scale = wanted[-2:]
-        bars.append((-np.sum(bar) if np.ndim(loc) == 0 else -bar) if by_loc else None)
+        bars.append((-_total(bar) if np.ndim(loc) == 0 else -bar) if by_loc else None)
         if not by_scale:
             bars.append(None)
-        elif np.ndim(scale) == 0:
-            total = np.vdot(bar, np.broadcast_to(y, np.shape(bar)))
+        elif is_number:
+            shape = np.shape(bar)
+            total = np.vdot(bar, y if np.shape(y) == shape else np.broadcast_to(y, shape))
             if per_scale:
-                total = total + np.sum(np.broadcast_to(g, np.shape(bar))) / scale
+                each = g if np.shape(g) == shape else np.broadcast_to(g, shape)
+                total = total + _total(each) / scale
             bars.append(-total)
         else:
             bars.append(-(bar * y + g / scale) if per_scale else -(bar * y))
@@ -381,11 +384,11 @@ class ContinuousMethods(Methods):
     def _surely_inside(self, y: Any) -> bool:
         """Whether all points are finite, and inside of a support that no shape moves."""
         low, high = self.theirs.a, self.theirs.b
-        if not np.isfinite(np.sum(y)):
+        if not np.isfinite(_total(y)):
             return False
         return bool(
-            (np.isneginf(low) or np.min(y, initial=np.inf) > low)
-            and (np.isposinf(high) or np.max(y, initial=-np.inf) < high)
+            (low == -np.inf or np.min(y, initial=np.inf) > low)
+            and (high == np.inf or np.max(y, initial=-np.inf) < high)
         )
 
     def _slopes(self) -> list[Callable[..., Any]]:
@@ -622,6 +625,11 @@ class ContinuousMethods(Methods):
             signature=self.signature("", "loc=0, scale=1"),
         )
         return made
+
+
+def _total(x: Any) -> Any:
+    """The sum of all elements; of an array without the time that NumPy's function takes."""
+    return np.add.reduce(x, axis=None) if type(x) is np.ndarray else np.sum(x)
 
 
 def _apart(point: Any, end: Any, *, at_infinity: bool) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.stats
 
 from tapegrad import unsupported
-from tapegrad._core.values import are_untraced, innermost
+from tapegrad._core.values import Traced, are_untraced, innermost
 from tapegrad._errors import InputError, NotDifferentiableError
 from tapegrad._tree import flatten
 from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, _real_line
@@ -65,6 +65,8 @@ _MADE = (
 
 
 def is_traced(*values: Any, **named: Any) -> bool:
+    if any(isinstance(x, Traced) for x in values):  # the frequent case
+        return True
     return not are_untraced(values, named) and innermost(flatten((values, named))[0]) is not None
 
 

@@ -29,6 +29,7 @@ from tapegrad._core.refcounts import ALONE, references
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
+    UNTRACED_TYPES,
     Buffer,
     Traced,
     batched_index_part,
@@ -60,11 +61,15 @@ _WRITING_METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
+_are_untraced = UNTRACED_TYPES.issuperset
+
+
 def hold(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a function of NumPy's, or of ours: a new array is a buffer in a transform."""
     if not is_inside():
         return function(*args, **kwargs)
-    if any(map(_holds_buffer, args)) or any(map(_holds_buffer, kwargs.values())):
+    given = (*args, *kwargs.values()) if kwargs else args
+    if not _are_untraced(map(type, given)) and any(map(_holds_buffer, given)):
         return _call(function, args, kwargs)
     made = function(*args, **kwargs)
     if issubclass(type(made), Buffer):
@@ -74,7 +79,7 @@ def hold(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     base = made.base
     if base is not None and type(base) is not np.ndarray:
         return made  # memory of another object
-    for arg in (*args, *kwargs.values()) if kwargs else args:
+    for arg in given:
         if made is arg or base is not None and _may_share(made, arg):
             return made  # an array of the program's, or a view of one
     if getattr(function, "__name__", "") in _UNSET:

@@ -675,7 +675,8 @@ def is_numpy(value: Any) -> bool:
 PYTHON_NUMBERS = frozenset((bool, int, float, complex))
 
 # Types of values that are in no trace, and are no lists that could hold one that is.
-UNTRACED_TYPES = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
+_NUMBERS = [np.dtype(letter).type for letter in "?bhilqBHILQefdgFDG"]
+UNTRACED_TYPES = frozenset((*PYTHON_NUMBERS, *_NUMBERS, np.ndarray, str, type(None), type))
 _are_untraced = UNTRACED_TYPES.issuperset
 
 

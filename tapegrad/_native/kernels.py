@@ -121,7 +121,10 @@ class Kernel(LoopBody):
                 place = self.put(f"mul nsw i64 {i}, {step}") if step != 1 else i
                 nest(loops[1:], self._address(base, dtype, place))
 
-            self.loop(loops[0].extent, 1, body)
+            if self.divided and loops[0] is self.loops[0]:  # other parts have filled theirs
+                self.loop("%end", 1, body, "%begin")
+            else:
+                self.loop(loops[0].extent, 1, body)
 
         nest(axes, self._start(number))
 

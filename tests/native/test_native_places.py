@@ -291,7 +291,12 @@ def test_parts_at_once(threads):
     def rows(x):
         return np.sum(x, axis=1), x * np.sum(x * x), np.sum(x, axis=0)
 
-    for f_, x in ((f, DRAW.standard_normal(120_007)), (rows, DRAW.standard_normal((3001, 403)))):
+    def between(x):  # sums that are filled with zeros, of which each part has its own
+        return np.sum(np.sin(x) * np.cos(x), axis=1)
+
+    cases = ((f, (120_007,)), (rows, (3001, 403)), (between, (400, 30, 40)))
+    for f_, shape in cases:
+        x = DRAW.standard_normal(shape)
         fast = tapegrad.compile(f_, backend="llvm", threads=threads)
         for _ in range(4):
             assert_close(fast(x), f_(x), 64)

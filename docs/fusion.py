@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad
+from tapegrad._native.bands import Band
 from tapegrad._native.native_ops import Cast, NotFinite
 from tapegrad._native.native_path import Path, paths_of
 from tapegrad._native.regions import Array
@@ -74,10 +75,14 @@ def words_of(statements: list[Any]) -> list[str]:
 def frames_of(path: Path) -> list[tuple[str, list[str], set[int]]]:
     """Steps in order: a title, lines, and the memories that it computes."""
     found = []
-    for _, _, _, piece in path.steps:
+    pieces: list[tuple[Any, str]] = []
+    for _, _, _, step in path.steps:
+        nests = step.nests if isinstance(step, Band) else [step]
+        pieces += [(nest, ", by blocks" if len(nests) > 1 else "") for nest in nests]
+    for piece, blocks in pieces:
         if isinstance(piece, list):
             shape = "x".join(map(str, piece[0].shape)) or "1"
-            title = f"loop over {shape}"
+            title = f"loop over {shape}{blocks}"
             stored = {id(s.out.memory) for s in piece if s.out.memory.kept}
             lines = [*words_of(piece), f"stores {len(stored)} of {len(piece)} results"]
             found.append((title, lines, {id(s.out.memory) for s in piece}))

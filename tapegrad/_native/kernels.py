@@ -38,10 +38,23 @@ class Kernel(LoopBody):
 
     helpers: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, statements: list[Statement], *, divided: bool = False) -> None:
-        super().__init__(statements)
+    def __init__(
+        self,
+        statements: list[Statement],
+        *,
+        divided: bool = False,
+        along: int | None = None,
+        unit: int = 1,
+    ) -> None:
+        """divided: for parts at once; along: for blocks of an axis, which begin at each `unit`."""
+        super().__init__(statements, along)
         self.totals: list[Statement] = []  # reductions to one element, of which parts have parts
-        self.divided = divided and self._can_be_divided()
+        if along is None:
+            self.divided = divided and self._can_be_divided()
+        else:
+            self.divided = True
+            self.per_turn = self.loops[0].extent // statements[0].shape[along]
+            self.unit = unit * self.per_turn
         self._write()
 
     def _can_be_divided(self) -> bool:
@@ -92,6 +105,8 @@ class Kernel(LoopBody):
     def _write(self) -> None:
         *outer, inner = self.loops
         self.width = width_of(inner.extent)
+        if self.along is not None and not outer:
+            self.width = math.gcd(self.width, self.unit)
         self.accumulators = [
             s
             for s, _, _ in self.plan
@@ -126,7 +141,10 @@ class Kernel(LoopBody):
             else:
                 self.loop(loops[0].extent, 1, body)
 
-        nest(axes, self._start(number))
+        if self.along is not None and not self.loops[0].steps[number]:
+            self._only_if("icmp eq i64 %begin, 0", lambda: nest(axes, self._start(number)))
+        else:
+            nest(axes, self._start(number))
 
     def _nest(self, outer: list[Loop], rows: list[str]) -> None:
         """The loops from one on, with the accumulators that belong to it."""
@@ -186,12 +204,16 @@ class Kernel(LoopBody):
             s.reduces is not None or s.places is not None for s, _, _ in self.plan
         )
         alone = self.divided and len(self.loops) == 1
-        if overlapping:
+        blocks = alone and self.along is not None
+        if overlapping and not blocks:
             self._overlapping(rows, n, rest)
         elif alone:
-            self._blocks(rows, full)
+            if blocks:  # of which the last may have nothing but the rest
+                self._only_if(f"icmp slt i64 %begin, {full}", lambda: self._blocks(rows, full))
+            else:
+                self._blocks(rows, full)
             if rest:
-                self._last(lambda: self._body(rows, str(full), rest), n)
+                self._only_if(f"icmp eq i64 %end, {n}", lambda: self._body(rows, str(full), rest))
         else:
             if full == width:
                 self._body(rows, "0", width)
@@ -200,12 +222,12 @@ class Kernel(LoopBody):
             if rest:
                 self._body(rows, str(full), rest)
 
-    def _last(self, body: Callable[[], None], n: int) -> None:
-        """Instructions of the last part alone."""
+    def _only_if(self, condition: str, body: Callable[[], None]) -> None:
+        """Instructions that not all parts do."""
         self.count += 1
         k = self.count
-        last = self.put(f"icmp eq i64 %end, {n}")
-        self.lines += [f"  br i1 {last}, label %T{k}, label %U{k}", f"T{k}:"]
+        holds = self.put(condition)
+        self.lines += [f"  br i1 {holds}, label %T{k}, label %U{k}", f"T{k}:"]
         self.block = f"T{k}"
         body()
         self.lines += [f"  br label %U{k}", f"U{k}:"]
@@ -223,7 +245,7 @@ class Kernel(LoopBody):
             for i, s in enumerate(self.accumulators)
             if s.reduces is np.add and self._depth(s) == innermost
         ]
-        if not added or full <= 2 * BLOCK:
+        if not added or full <= 2 * BLOCK or self.along is not None:
             self._vectors(rows, begin, end)
             return
         totals = {}

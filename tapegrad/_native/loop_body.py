@@ -28,8 +28,8 @@ from tapegrad._native.vectors import alignment
 class LoopBody(Nest):
     """Instructions of one turn of the innermost loop."""
 
-    def __init__(self, statements: list[Statement]) -> None:
-        super().__init__(statements)
+    def __init__(self, statements: list[Statement], along: int | None = None) -> None:
+        super().__init__(statements, along)
         self.accumulators: list[Statement] = []  # reductions along the innermost loop
         self.sums: dict[int, str] = {}  # where they are
         self.fixed: dict[int, str] = {}  # vectors that are the same in all turns

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._native.bands import Band, banded
 from tapegrad._native.kernels import Kernel
 from tapegrad._native.llvm import Code, module_text
 from tapegrad._native.lowering import Lowered
@@ -104,6 +105,8 @@ class Path:
         for call in calls:
             self.steps.append((call.level, 1, len(self.steps), call))
         self.steps.sort(key=lambda step: step[:3])
+        if self.threads == 1:
+            self.steps = banded(self.steps)
 
     # -- Memories --------------------------------------------------------------------------------
 
@@ -118,6 +121,11 @@ class Path:
                 self.table.append(memory)
             else:
                 size = max(memory.size, 1) * memory.dtype.itemsize
+                step = self.steps[begin][3] if begin == end else None
+                window = step.window(memory) if type(step) is Band else None
+                if type(step) is Band and window is not None:
+                    step.windows[id(memory)] = window[0]
+                    size = window[1] * memory.dtype.itemsize
                 self.places[id(memory)] = ("arena", arena.take(begin, end, size))
         self.bytes = arena.top
 
@@ -125,7 +133,11 @@ class Path:
         """The first and the last step at which each memory is used."""
         lives: dict[int, list[Any]] = {}
         for at, (_, _, _, step) in enumerate(self.steps):
-            arrays = [*step.args, step.out] if isinstance(step, Call) else _stored_by(step)
+            if isinstance(step, Call):
+                arrays = [*step.args, step.out]
+            else:
+                nests = step.nests if type(step) is Band else [step]
+                arrays = [x for nest in nests for x in _stored_by(nest)]
             for x in arrays:
                 if type(x) is Array and not is_uniform(x):  # those are written into the code
                     lives.setdefault(id(x.memory), [at, at, x.memory])[1] = at
@@ -202,6 +214,9 @@ class Path:
             if isinstance(step, Call):
                 self.program.append(step)
                 continue
+            if type(step) is Band:
+                self._band(step)
+                continue
             kernel = self._kernel(step)
             if kernel.divided:
                 self._divide(kernel)
@@ -225,6 +240,18 @@ class Path:
         if type(step[0].op) is Scan:
             return ScanKernel(step)
         return Kernel(step, divided=self.threads > 1)
+
+    def _band(self, step: Band) -> None:
+        """Loop nests that are done together, by blocks."""
+        kernels = []
+        for member in step.members:
+            unit = math.gcd(step.block, member.shift)
+            kernel = Kernel(member.nest, along=member.axis, unit=unit)
+            kernels.append((kernel, self._number(kernel)))
+        self.declarations |= {f"declare i64 @llvm.{f}.i64(i64, i64)" for f in ("smax", "smin")}
+        name = f"@band{len(self.bodies)}"
+        self.bodies.append(step.text(name, kernels, self.places))
+        self._part().append(f"  call void {name}(ptr %T, ptr %A)")
 
     def _lines(self, items: list[Any]) -> list[str]:
         """The text of a native part; many calls of one loop nest in a row are a loop."""

@@ -31,16 +31,22 @@ class Loop:
         self.steps = steps
 
 
-def loops_of(shape: Sequence[int], arrays: Sequence[Array], stores: set[int]) -> list[Loop]:
-    """The axes, outermost first: as the arrays lie in memory, those that go on merged."""
+def loops_of(
+    shape: Sequence[int], arrays: Sequence[Array], stores: set[int], along: int | None = None
+) -> list[Loop]:
+    """The axes, outermost first: as the arrays lie in memory, those that go on merged.
+
+    along: an axis that is the outermost.
+    """
     loops = [Loop(n, [x.strides[axis] for x in arrays]) for axis, n in enumerate(shape)]
+    first = loops.pop(along) if along is not None else None
 
     def weight(loop: Loop) -> int:
         return sum(abs(s) * (2 if i in stores else 1) for i, s in enumerate(loop.steps))
 
     loops.sort(key=lambda loop: -weight(loop))
     merged: list[Loop] = []
-    for loop in loops:
+    for loop in loops if first is None else [first, *loops]:
         if merged and all(
             a == b * loop.extent for a, b in zip(merged[-1].steps, loop.steps, strict=True)
         ):
@@ -53,9 +59,9 @@ def loops_of(shape: Sequence[int], arrays: Sequence[Array], stores: set[int]) ->
 class Nest(Vectors):
     """Statements with the arrays that they share."""
 
-    def __init__(self, statements: list[Statement]) -> None:
+    def __init__(self, statements: list[Statement], along: int | None = None) -> None:
         super().__init__()
-        self.statements = statements
+        self.statements, self.along = statements, along
         self.arrays: list[Array] = []
         self.numbers: dict[Any, int] = {}  # of arrays, by what they are
         self.memories: list[Memory] = []
@@ -89,7 +95,7 @@ class Nest(Vectors):
             self.plan.append((s, operands, stored))
         loaded = {self.arrays[number].memory for number in self._loads(gathers=True)}
         self.rereads = any(self.arrays[i].memory in loaded for i in stores)
-        self.loops = loops_of(self.statements[0].shape, self.arrays, stores)
+        self.loops = loops_of(self.statements[0].shape, self.arrays, stores, self.along)
 
     def _operand(self, x: Any, written: dict[Any, int]) -> Any:
         """Where an operand is: a number, or in a register, or in memory."""
@@ -162,6 +168,8 @@ class Nest(Vectors):
         if self._step(s.out, inner):
             return True
         outer = self.loops[: self._depth(s)]
+        if self.along is not None and not self._step(s.out, self.loops[0]):
+            return True  # by one block after another
         return any(loop.extent > 1 and not self._step(s.out, loop) for loop in outer)
 
 

@@ -5,6 +5,7 @@ Knows how places of elements follow from strides. Must not know what a program's
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,19 +14,33 @@ import numpy as np
 from tapegrad._native.native_ops import BOOL, REDUCERS, TYPES, Cast, Outside, Scan
 from tapegrad._program.program import Node, Ref
 
+SHORT = 8  # elements of a row, up to which vectors go across rows
+MANY_ROWS = 256  # from which on they do
+
 Box = tuple[tuple[int, int], ...]  # from where to where, along each axis
 
 
 class Memory:
     """An array that native code reads or writes."""
 
-    __slots__ = ("constant", "dtype", "input", "kept", "shape", "strides", "used", "writers")
+    __slots__ = (
+        "columns",
+        "constant",
+        "dtype",
+        "input",
+        "kept",
+        "shape",
+        "strides",
+        "used",
+        "writers",
+    )
 
     def __init__(self, shape: Sequence[int], strides: Sequence[int], dtype: Any) -> None:
         self.shape, self.strides, self.dtype = tuple(shape), tuple(strides), dtype  # in elements
         self.input: int | None = None
         self.constant: Any = None
         self.writers: list[Statement | Call] = []
+        self.columns = False  # whether it has been written column by column
         self.kept = False  # whether its elements are stored, and not in registers alone
         self.used: list[int] = []  # the levels at which it is read
 
@@ -249,6 +264,36 @@ def cut(x: Array, box: Box | None) -> Array:
     return Array(x.memory, offset, x.strides, tuple([stop - start for start, stop in box]))
 
 
+def column(x: Array, axis: int, place: int) -> Array:
+    """The elements of an array at one place of an axis."""
+    strides, shape = x.strides, x.shape
+    return Array(
+        x.memory,
+        x.offset + place * strides[axis],
+        strides[:axis] + strides[axis + 1 :],
+        shape[:axis] + shape[axis + 1 :],
+    )
+
+
+def short_axis(operands: list[Any], out: Array) -> int | None:
+    """The axis of short rows that some arrays have and others are spread or summed over.
+
+    Or of rows that have been written column by column.
+    """
+    if len(out.shape) < 2 or any(type(x) is Gathered for x in operands):
+        return None
+    arrays = [x for x in (*operands, out) if type(x) is Array and not is_uniform(x)]
+    for axis, n in enumerate(out.shape):
+        rows = [x for x in arrays if 0 < abs(x.strides[axis]) < n]
+        spread = [x for x in arrays if not x.strides[axis] and any(x.strides)]
+        many = math.prod(out.shape) >= MANY_ROWS * n
+        if n <= SHORT and many and rows and (spread or any(x.memory.columns for x in rows)):
+            if out in rows:
+                out.memory.columns = True
+            return axis
+    return None
+
+
 def dense(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
     """Strides, in elements, of an array without gaps, its axes ordered as those given."""
     order = list(range(len(shape)))
@@ -303,6 +348,7 @@ class Statements:
         self.flags = Memory((0,), (1,), BOOL)
         self.expected: list[bool] = []  # the answers to questions, whose flags these are
         self.refused: set[Any] = set()
+        self.in_columns = False
         self.triangles: set[int] = set()  # memories of lower triangular matrices
 
     def alias(self, memory: Memory) -> None:
@@ -420,6 +466,13 @@ class Statements:
                 tuple([s for s, n in zip(out.strides, domain, strict=True) if n != 1]),
                 tuple([n for n in domain if n != 1]),
             )
+        if places is None and type(op) is not Scan and not self.in_columns:
+            axis = short_axis(given, target)
+            if axis is not None:
+                self.in_columns = True  # once: rows of rows would be many statements
+                self._by_columns(op, given, dtype, target, reduces, axis)
+                self.in_columns = False
+                return out
         made = Statement(op, given, dtype, target, reduces)
         if places is not None:
             made.places = tuple([place.over(domain) for place in places])
@@ -446,6 +499,29 @@ class Statements:
         self.statements.append(made)
         out.memory.writers.append(made)
         return out
+
+    def _by_columns(
+        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any, axis: int
+    ) -> None:
+        """A statement for each place of a short axis, so that vectors go across rows."""
+        total: Array | None = None
+        for place in range(out.shape[axis]):
+            given = [x if type(x) is Number else column(x, axis, place) for x in operands]
+            target = column(out, axis, place)
+            if reduces is None or out.strides[axis]:
+                self.stated(op, given, dtype, target, reduces)
+                continue
+            shape = target.shape
+            one = self.new(shape, dense(shape, ()), out.dtype).whole()
+            one = self.stated(op, given, dtype, one)
+            if total is None:
+                total = one
+            else:
+                both = self.new(shape, dense(shape, ()), out.dtype).whole()
+                total = self.stated(reduces, [total, one], out.dtype, both)
+        if total is not None:
+            whole = 0 not in [s for s, n in zip(target.strides, shape, strict=True) if n > 1]
+            self.stated(Cast, [total], out.dtype, target, None if whole else reduces)
 
     def _of_nothing(self, out: Array, reduces: Any) -> Array:
         """Result of a statement over no element: of a reduction the number it starts from."""

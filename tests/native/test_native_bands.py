@@ -40,7 +40,7 @@ PROGRAMS = {
         (45, 21),
     ),
     "sums of rows": (softmax, (50, 11)),
-    "sums of short rows": (softmax, (90, 3)),
+    "sums of rows of nine": (softmax, (90, 9)),
     "sums of columns": (lambda x: np.sum(np.sum(np.tanh(x[1:] * x[:-1]), axis=0) ** 2), (70, 9)),
     "sums between": (
         lambda x: np.sum((x[:, 1:] * np.sum(x, axis=1, keepdims=True) - x[:, :-1] ** 2) ** 2),
@@ -67,6 +67,21 @@ def test_blocks_compute_the_same(monkeypatch, name, dtype, block):
     for _ in range(4):
         assert_close(fast(x), both(x), 256)
     assert bands_of(fast)[1]
+
+
+@pytest.mark.parametrize("columns", [2, 3, 8])
+def test_vectors_go_across_short_rows(columns):
+    x = np.random.default_rng(7).standard_normal((261, columns))
+    both = tapegrad.value_and_grad(softmax)
+    fast = tapegrad.compile(both, backend="llvm")
+    for _ in range(4):
+        assert_close(fast(x), both(x), 256)
+    path = runner_of(fast).paths[0].path
+    nests = [step for _, _, _, step in path.steps]
+    assert {nest[0].shape for nest in nests[:-1]} <= {(261,), ()}
+    largest = tapegrad.compile(lambda x: (np.max(x, axis=1), np.sum(x, axis=1)), backend="llvm")
+    for _ in range(4):
+        assert_close(largest(x), (np.max(x, axis=1), np.sum(x, axis=1)), 4)
 
 
 def test_a_large_stencil_has_no_large_scratch_array():

@@ -309,14 +309,17 @@ def banded(steps: list[Any]) -> list[Any]:
     A nest that cannot be in a band is done before it, or after it with what depends on it.
     """
     found: list[Any] = []
-    pending = steps
-    while pending:
-        (step, *rest), pending = pending, pending[1:]
+    pending, at = steps, 0
+    while at < len(pending):
+        step, at = pending[at], at + 1
         band = _seed(step[3])
         if band is None:
             found.append(step)
             continue
-        before, after, behind = [], [], _Touched()
+        rest = pending[at:]
+        before: list[Any] = []
+        after: list[Any] = []
+        behind = _Touched()
         for i, other in enumerate(rest):
             nest = other[3]
             if isinstance(nest, Call) or max(len(band.members), len(after)) >= MOST:
@@ -333,7 +336,7 @@ def banded(steps: list[Any]) -> list[Any]:
             after.append(other)
         if band.settle():
             found += [*before, (*step[:3], band)]
-            pending = after
+            pending, at = after, 0
         else:
             found.append(step)
     return found

@@ -504,24 +504,27 @@ class Statements:
         self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any, axis: int
     ) -> None:
         """A statement for each place of a short axis, so that vectors go across rows."""
-        total: Array | None = None
-        for place in range(out.shape[axis]):
-            given = [x if type(x) is Number else column(x, axis, place) for x in operands]
-            target = column(out, axis, place)
-            if reduces is None or out.strides[axis]:
+        targets = [column(out, axis, place) for place in range(out.shape[axis])]
+        columns = [
+            [x if type(x) is Number else column(x, axis, place) for x in operands]
+            for place in range(out.shape[axis])
+        ]
+        if reduces is None or out.strides[axis]:
+            for given, target in zip(columns, targets, strict=True):
                 self.stated(op, given, dtype, target, reduces)
-                continue
-            shape = target.shape
-            one = self.new(shape, dense(shape, ()), out.dtype).whole()
+            return
+        target, total = targets[0], None
+        strides = dense(target.shape, ())
+        for given in columns:
+            one = self.new(target.shape, strides, out.dtype).whole()
             one = self.stated(op, given, dtype, one)
-            if total is None:
-                total = one
-            else:
-                both = self.new(shape, dense(shape, ()), out.dtype).whole()
-                total = self.stated(reduces, [total, one], out.dtype, both)
-        if total is not None:
-            whole = 0 not in [s for s, n in zip(target.strides, shape, strict=True) if n > 1]
-            self.stated(Cast, [total], out.dtype, target, None if whole else reduces)
+            if total is not None:
+                both = self.new(target.shape, strides, out.dtype).whole()
+                one = self.stated(reduces, [total, one], out.dtype, both)
+            total = one
+        lengths = zip(target.strides, target.shape, strict=True)
+        whole = all(s for s, n in lengths if n > 1)
+        self.stated(Cast, [total], out.dtype, target, None if whole else reduces)
 
     def _of_nothing(self, out: Array, reduces: Any) -> Array:
         """Result of a statement over no element: of a reduction the number it starts from."""

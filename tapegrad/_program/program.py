@@ -428,11 +428,14 @@ def value_of(node: Node, values: Sequence[Any]) -> Any:
 
 
 def taken(whole: Any, steps: Sequence[Step], values: Sequence[Any]) -> Any:
-    """The view of an array that steps lead to."""
+    """The view of an array that steps lead to, which can be written to if the array can."""
+    view = whole
     for function, args, kwargs in steps:
-        args = tuple([whole if arg is HOLE else filled(arg, values) for arg in args])
-        whole = function(*args, **filled(kwargs, values))
-    return whole
+        args = tuple([view if arg is HOLE else filled(arg, values) for arg in args])
+        view = function(*args, **filled(kwargs, values))
+    if type(view) is np.ndarray and not view.flags.writeable and whole.flags.writeable:
+        view.flags.writeable = True  # a rule unlocked the diagonal of an array of its own
+    return view
 
 
 class UnknownAnswer(Exception):  # noqa: N818 - no error: the program has to be recorded further

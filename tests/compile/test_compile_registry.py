@@ -81,6 +81,7 @@ BESIDE = [
         for ufunc in (np.add, np.multiply, np.maximum, np.logaddexp)
         for way in ("reduce", "accumulate")
     ],
+    Beside("np.diagonal", lambda x: np.diagonal(x, axis1=1, axis2=2), (X.reshape(1, 2, 2),)),
     Beside("np.multiply.outer", np.multiply.outer, (X, X[:2])),
     Beside("z.real =", part_written("real"), (Z, X)),
     Beside("z.imag =", part_written("imag"), (Z, X)),
@@ -179,8 +180,19 @@ def check(entry, data, transform, backend, compare):
         if program.runner is None and not program.eager:  # it learned while it was recorded
             for _ in range(2 * RECORDINGS):
                 compare(_tree.flatten(fast(*args))[0], expected, args[0])
+        if program.runner is not None and all(is_finite(x) for x in expected):
+            fast.call.f = never  # the function itself would hide that its program fails
+            compare(_tree.flatten(fast(*args))[0], expected, args[0])
     own = getattr(entry, "function", None) in OWN
     assert (program.runner is None) == own, program.why
+
+
+def is_finite(leaf):
+    return getattr(leaf, "dtype", np.dtype("O")).kind not in "fc" or np.isfinite(leaf).all()
+
+
+def never(*args):
+    raise AssertionError("its program fails")
 
 
 def assert_same(got, expected, leaves):

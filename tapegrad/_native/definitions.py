@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import recorded_too
 from tapegrad._core.rule import REGISTRY
+from tapegrad._native.small_matrices import BY_ELEMENTS
 from tapegrad._program.functions import defined, function_of, kinds_of
 from tapegrad._program.program import OWN, Node, Ref, Segment, Step, are_close
 from tapegrad._program.recorded import Recorded
@@ -33,6 +34,9 @@ COMPOSED: frozenset[Any] = frozenset(
 ) | frozenset(
     getattr(np.fft, name) for name in "fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn".split()
 )
+
+
+TAKEN_APART = COMPOSED | BY_ELEMENTS.keys()
 
 
 class Definition(NamedTuple):
@@ -139,6 +143,8 @@ def _definition(function: Any) -> Any:
     """The function that another is taken apart as: the definition that our rule has, or itself."""
     function = defined(function)
     known = function_of(function)
+    if known in BY_ELEMENTS:
+        return BY_ELEMENTS[known]
     rule = REGISTRY.get(known) if known in COMPOSED else None
     return rule.definition if isinstance(rule, Composite) else function
 
@@ -189,4 +195,4 @@ def _are_alike(found: list[Any], expected: list[Any]) -> bool:
     )
 
 
-__all__ = ["COMPOSED", "definition_of"]
+__all__ = ["TAKEN_APART", "definition_of"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import silence
-from tapegrad._native.definitions import COMPOSED, definition_of
+from tapegrad._native.definitions import TAKEN_APART, definition_of
 from tapegrad._native.gather_tables import MOVES, Table, tables_of
 from tapegrad._native.regions import Unfit
 from tapegrad._program.functions import (
@@ -57,7 +57,7 @@ def expanded(blocks: Path, inputs: list[Any]) -> Path:
 def _is_ours(node: Node) -> bool:
     """Whether a call is of a function that may be taken apart."""
     function = function_of(node.function)
-    if function in MOVES or function in COMPOSED:
+    if function in MOVES or function in TAKEN_APART:
         return node.steps is None
     if function in METHODS or function in ATTRIBUTES:  # what they do is one call of NumPy's
         return False

@@ -201,6 +201,53 @@ def test_a_solution_that_is_not_finite_is_numpys():
             np.testing.assert_allclose(fast(x, b), f(x, b), rtol=1e-14)
 
 
+SMALL = {
+    "pivots": np.array([[0.0, 2.0, 1.0], [1e-30, 1.0, 3.0], [4.0, 0.5, 1.0]]),
+    "beyond range": np.diag([1e-200, -1e-200, 1e300]),
+    "stack": DRAW.standard_normal((5, 2, 2)),
+    "four": DRAW.standard_normal((2, 4, 4)),
+    "one": DRAW.standard_normal((3, 1, 1)),
+    "float32": DRAW.standard_normal((2, 3, 3)).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_matrices_are_ours(name):
+    a = SMALL[name]
+
+    def f(a, b):
+        return np.linalg.solve(a, b), np.linalg.solve(a[0], b[:, 0]), inv(a), np.linalg.det(a)
+
+    inv = np.linalg.inv
+    a = a[None] if a.ndim == 2 else a
+    b = DRAW.standard_normal((a.shape[-1], 5)).astype(a.dtype)
+    got, path = compiled(f, a, b)
+    assert is_ours(path)
+    for x, y in zip(got, f(a, b), strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        room = 200 * np.finfo(a.dtype).eps * np.linalg.cond(a).max()
+        np.testing.assert_allclose(x, y, rtol=min(room, 1e-3), atol=1e-300)
+
+
+def test_small_singular_matrices_are_numpys():
+    def f(a, b):
+        return np.linalg.solve(a, b)
+
+    singular, one = np.array([[1.0, 2.0], [2.0, 4.0]]), np.eye(2)
+    for g in (f, lambda a, b: np.linalg.inv(a) @ b):
+        fast = tapegrad.compile(g, backend="llvm")
+        for _ in range(4):
+            fast(one, one)
+        for b in (one, 0 * one):
+            with pytest.raises(np.linalg.LinAlgError):
+                fast(singular, b)
+    fast = tapegrad.compile(tapegrad.value_and_grad(np.linalg.det), backend="llvm")
+    for a in (one, one + 1, one, singular, 0 * one):
+        value, gradient = fast(a)
+        np.testing.assert_allclose(value, np.linalg.det(a), atol=1e-15)
+        np.testing.assert_allclose(gradient, [[a[1, 1], -a[1, 0]], [-a[0, 1], a[0, 0]]])
+
+
 def test_taking_calls_apart_computes_no_product_again(monkeypatch):
     seen = []
 

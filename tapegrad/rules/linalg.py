@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import Constant, composite, constant, general, resolved_product
 from tapegrad._core.quiet import errstate, silence
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, innermost, is_ndarray, untraced
 from tapegrad._numpy_versions import COND_IS_REAL
 from tapegrad.rules.kinks import largest_size
@@ -191,7 +191,7 @@ def _cofactors_of_three(a: Value) -> Value:
     return plus - twice[..., after, last] * twice[..., last, after]
 
 
-_BY_ELEMENTS = {1: np.ones_like, 2: _cofactors_of_two, 3: _cofactors_of_three}
+_BY_ELEMENTS: dict[int, Function] = {1: np.ones_like, 2: _cofactors_of_two, 3: _cofactors_of_three}
 
 
 def _inverse_if_well_conditioned(a: Value) -> Value | None:

@@ -230,6 +230,14 @@ def test_calls(word):
     agree(call, *inputs, order=2, nan_gradients=False, name=not word.startswith(COMPOSED))
 
 
+def test_positive_is_the_tensor_itself():
+    x = torch.tensor([1.0, 2.0])
+    assert torch.positive(x) is x.positive() is +x is x
+    for call in (torch.positive, lambda x: +x):
+        with pytest.raises(RuntimeError, match="on a bool tensor is not supported"):
+            call(x > 1)
+
+
 INPLACE = {
     "eq_": lambda t, x, y: x.eq_(y),
     "lt_": lambda t, x, y: x.lt_(0),

@@ -129,6 +129,31 @@ def test_einsum(given: tuple) -> None:
     agree(lambda t, *xs: t.einsum(equation, list(xs)), *inputs, name=False)
 
 
+def test_einsum_of_numbers_that_are_none() -> None:
+    x = torch.zeros(2, 2)
+    for given in ([0, 52], [0, -1]):
+        with pytest.raises(ValueError, match=r"not within the valid range \[0, 52\)"):
+            torch.einsum(x, given)
+    with pytest.raises(TypeError, match="either an integer or an ellipsis"):
+        torch.einsum(x, [0, "a"])
+    with pytest.raises(TypeError, match="must be a list or a tuple"):
+        torch.einsum(x, 0)
+    assert torch.einsum(x, [30, 2])._base is x  # the numbers in order
+
+
+@pytest.mark.parametrize("equation", ["ijk->kji", "kij", "...ij->...ji", "i...->...i", "ijk->ijk"])
+def test_einsum_without_sums_is_a_view(equation: str) -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    whole = x * 1
+    view = torch.einsum(equation, whole)
+    assert view._base is whole
+    assert view.tolist() == np.einsum(equation, whole.detach().numpy()).tolist()
+    view[0] = 5.0
+    assert (whole == 5).sum() >= view[0].numel()
+    whole.sum().backward()
+    assert x.grad.sum() == 24 - view[0].numel()
+
+
 def test_einsum_of_numbered_dimensions() -> None:
     agree(lambda t, x, y: t.einsum(x, [0, 1], y, [1, 2], [0, 2]), A, B, name=False)
     agree(lambda t, x, y: t.einsum(x, [0, 1], y, [1, 2]), A, B, name=False)

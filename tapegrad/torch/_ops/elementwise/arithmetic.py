@@ -366,7 +366,6 @@ def neg(input: Value) -> Value:
 
 neg = register(replaces=neg)(short_single(np.negative, "NegBackward0", neg, warns=False))
 _of_tensor("__neg__")(neg)
-_of_tensor("__pos__")(lambda self: self)
 
 
 @operation("AbsBackward0", inplace=True, planned=True)

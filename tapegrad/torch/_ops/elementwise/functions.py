@@ -193,7 +193,7 @@ def _is_number(bound: Value) -> bool:
     selects=True,
 )
 def _at_least(x: Value, low: Value) -> Value:
-    return np.maximum(x, low)
+    return clipped(x, low, np.inf) if _is_number(low) else np.maximum(x, low)
 
 
 @elementwise(
@@ -204,7 +204,7 @@ def _at_least(x: Value, low: Value) -> Value:
     selects=True,
 )
 def _at_most(x: Value, high: Value) -> Value:
-    return np.minimum(x, high)
+    return clipped(x, -np.inf, high) if _is_number(high) else np.minimum(x, high)
 
 
 def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike = None) -> str:
@@ -429,14 +429,15 @@ def nan_to_num(
     return np.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-@operation("PositiveBackward0")
-def positive(input: Value) -> Value:
+@register("__pos__", function=False)
+@register()
+def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for booleans.
 
     -> Tensor: The tensor itself.
     RuntimeError: For bools.
     """
-    if input.dtype.kind == "b":
+    if input._value.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 

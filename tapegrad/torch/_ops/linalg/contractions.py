@@ -34,49 +34,83 @@ def einsum(*args: Any) -> Tensor:
     -> Tensor: The sums.
     """
     if args and not isinstance(args[0], str):
-        return _einsum("", *_numbered(args))
+        args = _lettered(args)
     equation, *operands = args
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
     if not operands:
         raise ValueError("einsum(): must provide at least one operand")
+    if len(operands) == 1 and isinstance(operands[0], Tensor):
+        view = _without_sums(equation, operands[0])
+        if view is not None:
+            return view
     return _einsum(equation, *operands)
 
 
-def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _without_sums(equation: str, x: Tensor) -> Tensor | None:
+    """The view of one tensor, its dimensions in another order; None where the equation sums."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    rest = list(range(x.ndim - len(left.replace("...", ""))))  # dimensions of the ellipsis
+
+    def named(word: str) -> list[Any]:
+        before, dots, after = word.partition("...")
+        return [*before, *(rest if dots else ()), *after]
+
+    given = named(left)
+    letters = (left + right).replace("...", "")
+    wanted = named(right if arrow else "..." * ("..." in left) + "".join(sorted(letters)))
+    if not letters.isalpha() or not len(given) == len(wanted) == x.ndim == len({*given}):
+        return None
+    return x.permute([given.index(name) for name in wanted]) if {*given} == {*wanted} else None
+
+
+def _lettered(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The equation, and the tensors, of tensors each with the numbers of its dimensions."""
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one "
             "operand and its subscripts list"
         )
-    return args
+    words = [_word_of(numbers) for numbers in args[1::2]]
+    if len(args) % 2:
+        return "->".join([",".join(words), _word_of(args[-1])]), *args[:-1:2]
+    return ",".join(words), *args[::2]
 
 
-def _einsum_label(equation: str, *operands: TensorLike) -> str:
-    return "PermuteBackward0" if len(operands) <= 2 - bool(equation) else "ViewBackward0"
+def _word_of(numbers: Sequence[Any]) -> str:
+    """Letters for the numbers of dimensions, in the same order: capitals are the first ones."""
+    if not isinstance(numbers, (list, tuple)):
+        raise TypeError("the subscripts for each operand must be a list or a tuple")
+    if not all(n is ... or isinstance(n, int) for n in numbers):
+        raise TypeError("each subscript must be either an integer or an ellipsis")
+    if not all(n is ... or 0 <= n < 52 for n in numbers):
+        raise ValueError(
+            "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+        )
+    return "".join("..." if n is ... else chr(n + (65 if n < 26 else 71)) for n in numbers)
+
+
+def _einsum_label(_equation: str, *operands: TensorLike) -> str:
+    return "PermuteBackward0" if len(operands) == 1 else "ViewBackward0"
 
 
 @private(_einsum_label, name="einsum", planned=True)
 def _einsum(equation: str, *operands: Value) -> Value:
-    arrays = operands if equation else operands[::2]
-    if not equation and len(operands) % 2:
-        arrays = operands[:-1:2]
-    for array in arrays[1:]:
-        check_scalar_types(arrays[0], array)
+    for array in operands[1:]:
+        check_scalar_types(operands[0], array)
     left, arrow, right = equation.partition("->")
     if arrow and "..." in left and "..." not in right:  # summed over, which NumPy refuses
         summed: Any = _einsum
         made = summed.compute(f"{left}->...{right}", *operands)
         return np.sum(made, axis=tuple(range(made.ndim - len(right.replace(" ", "")))))
-    given = (equation, *operands) if equation else operands
     # NumPy's own sums of products cost several times as much as products of matrices.
-    large = len(arrays) > 1 and all(array.dtype.char in "fdFD" for array in arrays)
-    large = large and max(array.size for array in arrays) >= LARGE
+    large = len(operands) > 1 and all(array.dtype.char in "fdFD" for array in operands)
+    large = large and max(array.size for array in operands) >= LARGE
     try:
-        made = np.einsum(*given, optimize=True) if large else np.einsum(*given)
+        made = np.einsum(equation, *operands, optimize=bool(large))
     except ValueError as error:
         raise RuntimeError(f"einsum(): {error}") from error
-    return made.copy() if len(arrays) == 1 else made  # NumPy returns a view
+    return made.copy() if len(operands) == 1 else made  # NumPy returns a view
 
 
 @operation("ViewBackward0", method=False, planned=True)

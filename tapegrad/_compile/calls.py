@@ -79,6 +79,7 @@ class Calls:
         if isinstance(f, Functional):
             self.surroundings = Surroundings(f.f, f.keys)
             f.shares_memory = self.surroundings.shares_memory
+            self.surroundings.is_lean = self.whole.surroundings.is_lean
         else:
             self.surroundings = Surroundings(f)
         self.eager = backend == "eager"
@@ -407,6 +408,12 @@ class Calls:
         run = RecordedRun(self.f, program, leaves, inputs, self.surroundings)
         if self.surroundings.run(run.run, structure)[1]:
             run.recorder.give_up("it ran other code when it was called again", differs=True)
+        if run.recording.asked:
+            run.undo()
+            self.whole.surroundings.is_lean = False
+            self.surroundings.look_at_all()
+            program.begin_anew(len(inputs))
+            return self._recorded(program, leaves, structure, inputs)
         if self._has_state(run, structure):
             run.undo()
             return Outcome(None)

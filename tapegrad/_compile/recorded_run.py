@@ -6,6 +6,7 @@ Must not know when a call is recorded, nor what becomes of the program.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from tapegrad._compile.places import Variable
 from tapegrad._compile.specializations import Specialization
 from tapegrad._compile.surroundings import Surroundings
 from tapegrad._core.types import Function
-from tapegrad._program.containers import CONTAINERS
+from tapegrad._program.containers import CONTAINERS, NOTING
 from tapegrad._program.program import Ref
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError, Recorder
@@ -94,7 +95,11 @@ class RecordedRun:
         self.before = self.surroundings.before()
         generators = RandomnessCheck(self.f, self.leaves)
         self.recording = Recording(self.recorder)
-        with self.recording:
+        self.recording.is_lean = self.surroundings.is_lean
+        with contextlib.ExitStack() as around:
+            around.enter_context(self.recording)
+            for noting in NOTING:
+                around.enter_context(noting())
             try:
                 out, self.warned = warned.run(self.f, args, kwargs)
                 results = flatten(out)[0]

@@ -87,6 +87,7 @@ class Search:
     counted: by the id of an installed package's class, names of data that calls of f change
     themselves, as counters of objects. They are not looked at.
     state: keys of variables that calls of f change, and hand on to the next call. Nor are these.
+    lean: whether of a library's objects is looked at what most functions read alone.
     """
 
     def __init__(
@@ -95,10 +96,13 @@ class Search:
         ran: set[types.CodeType] | None = None,
         counted: Mapping[int, set[str]] = types.MappingProxyType({}),
         state: frozenset[Any] = frozenset(),
+        *,
+        lean: bool = False,
     ) -> None:
         self.ran = ran
         self.counted = counted
         self.state = state
+        self.lean = lean
         self.settings: list[Settings] = []
         self.places: list[Place] = []
         self.arrays: list[Any] = []
@@ -436,7 +440,7 @@ class Search:
         for followed, how in FOLLOWED.items():
             if issubclass(kind, followed):
                 self._class(kind)
-                self._hold(OfLibrary(value, how))
+                self._hold(OfLibrary(value, how.lean or how if self.lean else how))
                 return
         module = _module_of(kind)
         if module.startswith("numpy.random") or _is_pythons(value):

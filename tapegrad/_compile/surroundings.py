@@ -124,6 +124,7 @@ class Surroundings:
         # Variables that hold other numbers or arrays of their kind than at the call before.
         self.moved: dict[Any, tuple[int, Variable]] = {}
         self.counted: dict[int, set[str]] = {}  # settings that calls of f change themselves
+        self.is_lean = True  # whether no run has read what few functions read of objects
 
     def run(self, call: Function, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
         """The result of a call of f, and whether code ran in it that is not known yet."""
@@ -199,7 +200,14 @@ class Surroundings:
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays
-        return _State(Search(self.f, self.ran, self.counted, self.loose), known, changes)
+        search = Search(self.f, self.ran, self.counted, self.loose, lean=self.is_lean)
+        return _State(search, known, changes)
+
+    def look_at_all(self) -> None:
+        """Look also at what few functions read of objects, as f does."""
+        with self.lock:
+            self.is_lean = False
+            self.state = self._found(self.changes)
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""

@@ -9,6 +9,7 @@ grad) belongs to the signature. A tensor among the results is made anew in each 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from tapegrad._tree import Structure, flatten, register, unflatten
@@ -41,9 +42,14 @@ class Followed(NamedTuple):
     written: Callable[[Any], None]  # says that a program has written into that
     # The values that were read, each with an expression that is true if it is there still.
     terms: Callable[[Any, list[Any], Callable[[Any], str]], list[tuple[Any, str]]]
+    # The same without what few functions read: a recorded run that does raises `reads_all`.
+    lean: Followed | None = None
 
 
 FOLLOWED: dict[type, Followed] = {}
+
+# Context managers in which such reads raise, one for each class that has them.
+NOTING: list[Callable[[], AbstractContextManager[None]]] = []
 
 
 def state() -> Any:
@@ -91,6 +97,7 @@ def with_held(structure: Structure, rests: list[Any]) -> Structure:
 __all__ = [
     "CONTAINERS",
     "FOLLOWED",
+    "NOTING",
     "STATES",
     "Container",
     "Followed",

@@ -78,6 +78,8 @@ class Recording(Block[Any]):
         self.put_back_draws: dict[int, Any] = {}  # the generators, and how each is put back
         self.given: list[tuple[Draw, Any]] | None = None  # draws that were made ahead
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
+        self.is_lean = False  # whether of objects is looked at what most functions read alone
+        self.asked = False  # whether the run asked for the rest
 
     def _opened(self) -> Generator[Self]:
         RUNNING.append(None)
@@ -106,6 +108,12 @@ class Recording(Block[Any]):
         """Raise if a run has made less draws than it was given."""
         if self.given:
             raise NotRecordableError(_OTHER_DRAWS)
+
+    def reads_all(self) -> None:
+        """Raise if the run asks for what is not looked at."""
+        if self.is_lean:
+            self.asked = True
+            raise NotRecordableError("it reads or writes gradients")
 
     def hold(self, value: Recorded) -> Recorded:
         """A value as an object holds it: an array, which can be written to."""

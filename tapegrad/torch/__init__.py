@@ -9,6 +9,7 @@ import warnings as _warnings
 from math import e, inf, nan, pi
 from typing import Any
 
+from tapegrad.torch import _compiled as _compiled
 from tapegrad.torch import (
     _dtypes,
     autograd,

@@ -5,16 +5,26 @@ Knows tensors, modes and modules. Must not know how calls are recorded, nor how 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.recorded import RECORDING
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_plain_array
-from tapegrad._program.containers import CONTAINERS, FOLLOWED, STATES, Container, Followed
+from tapegrad._program.containers import (
+    CONTAINERS,
+    FOLLOWED,
+    NOTING,
+    STATES,
+    Container,
+    Followed,
+)
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.node import new
+from tapegrad.torch._graph.node import GUARD, new
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, plain_of
 from tapegrad.torch.autograd.forward_ad import LEVEL
@@ -71,7 +81,7 @@ def _refusal(tensor: Tensor) -> str | None:
             "it leaves a tensor that has a grad_fn: call backward() inside, return "
             "torch.autograd.grad(...), or pass tensors that do not require grad"
         )
-    if tensor._grad is not None:
+    if tensor.__dict__.get("_grad") is not None:
         return "it fills `grad` of a tensor: return torch.autograd.grad(...)"
     return None if _open(tensor) is not None else "it leaves a tensor with attributes"
 
@@ -89,22 +99,71 @@ def _state() -> Any:
 
 
 def _read_tensor(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor._grad, tensor.requires_grad, tensor.node]
+    return [tensor._value, tensor.node, tensor.requires_grad, tensor._grad]
+
+
+def _read_most(tensor: Tensor) -> list[Any]:
+    return [tensor._value, tensor.node, tensor.requires_grad]
 
 
 def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
     """Values that a run has written into an array are taken out by `Recording.put_back`."""
-    tensor._value, tensor._grad, _, tensor.node = was
+    tensor._value, tensor.node, _, *gradient = was
+    if gradient:
+        (tensor._grad,) = gradient
 
 
 def _name_in_tensor(_: Tensor, at: int) -> str | None:
-    return ("_value", "_grad", None, None)[at]
+    return ("_value", None, None, "_grad")[at]
 
 
 def _terms_of_tensor(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[Any, str]]:
-    value, gradient, _, node = held  # which says whether it requires grad
-    pairs = ("_value", value), ("_grad", gradient), ("node", node)
+    value, node, _, *gradient = held  # the node says whether it requires grad
+    pairs = [("_value", value), ("node", node), *[("_grad", x) for x in gradient]]
     return [(part, f"{named(tensor)}.{name} is {named(part)}") for name, part in pairs]
+
+
+class _Gradient:
+    """The gradient of a tensor, while runs are recorded that may not look at it.
+
+    It stands in the class in the place of the default: no other read pays for it.
+    """
+
+    def __get__(self, tensor: Tensor | None, kind: Any = None) -> Tensor | None:
+        if tensor is None:
+            return None
+        self._ask()
+        return tensor.__dict__.get("_grad")
+
+    def __set__(self, tensor: Tensor, value: Tensor | None) -> None:
+        self._ask()
+        tensor.__dict__["_grad"] = value
+
+    def __delete__(self, tensor: Tensor) -> None:
+        self._ask()
+        tensor.__dict__.pop("_grad", None)
+
+    def _ask(self) -> None:
+        recording = RECORDING.get()
+        if recording is not None:
+            recording.reads_all()
+
+
+_NOTING: list[None] = []  # an item for each run that is recorded now, of all threads
+
+
+@contextlib.contextmanager
+def _noting() -> Iterator[None]:
+    with GUARD:
+        _NOTING.append(None)
+        Tensor._grad = _Gradient()  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        with GUARD:
+            _NOTING.pop()
+            if not _NOTING:
+                Tensor._grad = None
 
 
 def _version(tensor: Tensor) -> int:
@@ -162,9 +221,11 @@ def _name_in_module(module: Module, at: int) -> str | None:
 for _kind in (Tensor, Parameter):
     CONTAINERS[_kind] = Container(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
-FOLLOWED[Tensor] = Followed(
-    _read_tensor, _write_tensor, _name_in_tensor, _version, count_write, _terms_of_tensor
+_LEAN = Followed(
+    _read_most, _write_tensor, _name_in_tensor, _version, count_write, _terms_of_tensor
 )
+FOLLOWED[Tensor] = _LEAN._replace(read=_read_tensor, lean=_LEAN)
+NOTING.append(_noting)
 FOLLOWED[Module] = Followed(
     _read_module, _write_module, _name_in_module, lambda _: 0, lambda _: None, _terms_of_module
 )

@@ -6,10 +6,9 @@ Settings that do nothing stand in `_absent/table.py`. Must not know tensors.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.torch._absent.table import say_once
 from tapegrad.torch._ops.declare import register
 
 _threads: list[int] = []
@@ -114,26 +113,6 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
             f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
         )
     use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
-
-
-@register("compile", method=False)
-def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """The model or function itself, which runs as it is; the first call says so.
-
-    model (callable): The model or function; without one a decorator is returned.
-    **options: PyTorch's options, which change nothing.
-    -> callable: The model or function itself, or the decorator.
-    UserWarning: At the first call.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     fast = torch.compile(torch.sin)
-    >>> fast is torch.sin
-    True
-    """
-    say_once("torch.compile", "the model runs as it is.")
-    return (lambda given: given) if model is None else model
 
 
 @register(method=False)

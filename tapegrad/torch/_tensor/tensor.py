@@ -359,7 +359,7 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is None:
-            self.__dict__.pop("_grad", None)
+            del self.grad
             return
         if not isinstance(value, Tensor):
             raise TypeError(
@@ -384,7 +384,8 @@ class Tensor:
 
     @grad.deleter
     def grad(self) -> None:
-        self.__dict__.pop("_grad", None)
+        if self._grad is not None:
+            del self._grad
 
     @property
     def retains_grad(self) -> bool:

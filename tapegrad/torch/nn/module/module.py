@@ -257,13 +257,6 @@ class Module(Calls, State, Walks):
         """Do nothing: threads share memory, and processes do not."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
-    def compile(self, *_: Any, **__: Any) -> None:
-        """Do nothing: calls run as they are.
-
-        *_: Arguments of PyTorch's.
-        **__: Arguments of PyTorch's.
-        """
-
     # -- printing --------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:

@@ -1,0 +1,593 @@
+"""`torch.compile`: functions of tensors that run as programs, also where results have a history.
+
+Knows nodes, and compiled calls. Must not know operations, nor how a program is made.
+
+A program computes arrays. Where a function returns tensors with a grad_fn, its program also
+returns the arrays that their graph keeps; a `Form` is that graph without them. The results get one
+node, whose backward is a program of these arrays and of the gradients: there the graph of the form
+stands again, over recorded values, and a backward pass through it is recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._core.entry import Mark, Outputs, Spec, parents_of
+from tapegrad._core.recorded import RECORDING
+from tapegrad._core.rule import Rule
+from tapegrad._core.tape import CURRENT
+from tapegrad._errors import name_of
+from tapegrad._program.recorded import Recorded
+from tapegrad._program.recorder import NotRecordableError
+from tapegrad._tree import flatten, unflatten
+from tapegrad._tree import register as register_tree
+from tapegrad.torch._engine.saved import Saved
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.node import (
+    AccumulateGrad,
+    FunctionNode,
+    Node,
+    new,
+    reachable,
+)
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import Version, written_version
+from tapegrad.torch._methods import method_of
+from tapegrad.torch._ops.declare import register
+from tapegrad.torch._rules.declare import Found, Kept
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, of_value
+from tapegrad.torch.autograd._passes import grad
+from tapegrad.torch.autograd.function import Function
+from tapegrad.torch.nn.module.module import Module
+
+# Classes of the parameters of calls, which hold no values of a call's own.
+_FIXED = (
+    *(type(None), bool, int, float, complex, str, bytes, slice, range, type, np.dtype, np.ufunc),
+    *(type(Ellipsis), types.BuiltinFunctionType, types.FunctionType, Spec, Kept, Found),
+    *(Mark, Rule),
+)
+_HISTORY = "it returns a tensor whose history has {}"
+
+
+class _Array(NamedTuple):
+    """Stands in a form for an array that the program returns."""
+
+    at: int
+
+
+class _OfLeaf(NamedTuple):
+    """Stands in a form for the array of a tensor that was there before the call."""
+
+    at: int
+
+
+class _Of(NamedTuple):
+    """Stands in a form for a node: of an earlier one, or of a leaf."""
+
+    at: int
+
+
+class _OfTensor(NamedTuple):
+    """Stands in a form for a tensor that was there before the call."""
+
+    at: int
+
+
+class _Constant(NamedTuple):
+    """Stands in a form for a tensor without history."""
+
+    array: Any
+
+
+class _Saved(NamedTuple):
+    """Stands in a form for a tensor that a custom Function has saved: see `Saved`."""
+
+    kept: Any
+    node: Any
+    output: int | None
+
+    def again(self, made: Callable[[Any], Any]) -> Saved:
+        """The saved tensor, with what `made` makes of the parts."""
+        saved: Saved = new(Saved)
+        saved.hooks = saved.packed = saved.place = None
+        saved.version, saved.count = Version(), 0
+        saved.kept, saved.node, saved.output = made(self.kept), made(self.node), self.output
+        return saved
+
+
+_PLACES = (_Array, _OfLeaf, _Of, _OfTensor)
+_WHOLE = (*_PLACES, _Constant, _Saved)
+
+
+# The class of a node, its entry, and what a custom Function keeps in it.
+_Entry = tuple[type, Any, dict[str, Any]]
+
+
+class Form:
+    """A graph without its arrays: its nodes in order of time, after those of its leaves.
+
+    leaves: the tensors at which it ends, and those whose arrays it keeps: the position of one
+    among the arguments, or the tensor itself. results: for each leaf of the function's result the
+    number of its node, or None for a constant; of an argument that is returned, -1 - its position.
+    """
+
+    def __init__(
+        self, leaves: list[Any], entries: list[_Entry], results: list[int | None]
+    ) -> None:
+        self.leaves, self.entries, self.results = leaves, entries, results
+        self.kept = sorted({part.at for x in entries for part in _parts(x[1:], _OfLeaf)})
+        self.backward: Any = None  # the calls of its backward
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is of the same operations on the same leaves."""
+        return (
+            isinstance(other, Form)
+            and self.results == other.results
+            and len(self.leaves) == len(other.leaves)
+            and all(
+                a is b or (type(a) is type(b) is int and a == b)
+                for a, b in zip(self.leaves, other.leaves, strict=True)
+            )
+            and list(map(_joints, self.entries)) == list(map(_joints, other.entries))
+        )
+
+    __hash__ = object.__hash__
+
+    def graph(self, leaves: Sequence[Any], kept: Sequence[Any]) -> list[Node]:
+        """Its nodes again, over these tensors and arrays."""
+        nodes = [_node_of(x) for x in leaves]
+        values = [x._value for x in leaves]
+
+        def made(part: Any) -> Any:
+            kind = type(part)
+            if kind is _Of:
+                return nodes[part.at]
+            if kind is _Array:
+                return kept[part.at]
+            if kind is _OfTensor:
+                return leaves[part.at]
+            if kind is _Constant:
+                return of_value(made(part.array))
+            if kind is _Saved:
+                return part.again(made)
+            if kind is Kept or kind is Found:
+                return kind()  # what one call finds is of no use to another
+            return values[part.at] if kind is _OfLeaf else part
+
+        for kind, entry, own in self.entries:
+            node = new(kind)
+            node._number = next_number()
+            node._entry = _mapped(entry, made)
+            if own:
+                node.__dict__.update(_mapped(own, made))
+            nodes.append(node)
+        return nodes
+
+
+def _node_of(leaf: Tensor) -> Any:
+    return accumulator_of(leaf) if leaf.node is LEAF else leaf.node
+
+
+def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
+    """A part of an entry with other values, nodes and arrays in it."""
+    kind = type(part)
+    if issubclass(kind, tuple) and kind not in _WHOLE and kind is not Outputs:
+        parts = [_mapped(x, change) for x in part]
+        return tuple(parts) if kind is tuple else kind(*parts)  # as of a named tuple
+    if kind is Outputs:
+        outputs = Outputs(_mapped(x, change) for x in part)
+        outputs.slots = (-1,) * len(outputs)
+        return outputs
+    if kind is dict:
+        return {key: _mapped(x, change) for key, x in part.items()}
+    return [_mapped(x, change) for x in part] if kind is list else change(part)
+
+
+def _parts(part: Any, kind: type) -> list[Any]:
+    found: list[Any] = []
+
+    def look(x: Any) -> None:
+        if type(x) is kind:
+            found.append(x)
+        elif type(x) in _WHOLE[len(_PLACES) :]:
+            for inner in x:
+                look(inner)
+
+    _mapped(part, look)
+    return found
+
+
+def _joints(made: _Entry) -> Any:
+    """What makes two entries the same operation: its rule, and where its values are from."""
+    kind, entry, own = made
+    return kind, entry[0], [_parts((entry, own), place) for place in _PLACES]
+
+
+class _Apart(NamedTuple):
+    """The result of a call, whose tensors are taken from their graph."""
+
+    out: Any  # with the arrays of tensors that have a node
+    kept: list[Any]  # arrays of the graph
+    form: Form
+
+
+register_tree(
+    _Apart,
+    lambda x: ((x.out, *x.kept), x.form),
+    lambda form, children: _Apart(children[0], list(children[1:]), form),  # type: ignore[index]
+)
+
+
+class _Whole:
+    """The result of a call that is not recorded."""
+
+    def __init__(self, out: Any) -> None:
+        self.out = out
+
+
+class _Joint:
+    """A function with what its results need for their derivatives."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.__name__ = name_of(f)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = self.f(*args, **kwargs)
+        if RECORDING.get() is None:
+            return _Whole(out)
+        return _taken_apart(out, [x for x in flatten((args, kwargs))[0] if isinstance(x, Tensor)])
+
+
+class _Taking:
+    """The graph of results as a form, and the arrays that it keeps."""
+
+    def __init__(self, results: list[Any], given: list[Tensor]) -> None:
+        places = {id(x): at for at, x in enumerate(given)}
+        is_given = [id(x) in places for x in results]
+        roots = [x for x, known in zip(results, is_given, strict=True) if not known]
+        nodes = reachable([x.node for x in roots if _has_node(x)])
+        ends = _ends(nodes)
+        leaves = [node.variable for node in ends]
+        leaves += [x for x in given if all(x is not y for y in leaves)]
+        self.numbers = {id(node): at for at, node in enumerate(ends)}  # of nodes
+        self.of_leaf = {id(x._value): at for at, x in enumerate(leaves)}
+        self.kept: list[Any] = []
+        self.known: dict[int, int] = {}  # positions among these, by id
+        self.at_leaf = {id(x): at for at, x in enumerate(leaves)}
+        entries: list[_Entry] = []
+        for node in nodes:
+            if not isinstance(node, AccumulateGrad):
+                entry = self._entry(node)
+                self.numbers[id(node)] = len(leaves) + len(entries)
+                entries.append(entry)
+        found: list[int | None] = []
+        for at, x in enumerate(results):
+            number = None
+            if is_given[at]:
+                number, results[at] = -1 - places[id(x)], False
+            elif _has_node(x):
+                number, results[at] = self.numbers[id(x.node)], x._value
+            found.append(number)
+        self.form = Form([places.get(id(x), x) for x in leaves], entries, found)
+
+    def _entry(self, node: Node) -> _Entry:
+        own = {name: x for name, x in node.__dict__.items() if name != "_metadata"}
+        if own and (node._watched or not isinstance(node, FunctionNode)):
+            raise NotRecordableError(_HISTORY.format("hooks"))
+        kept = {name: _mapped(x, lambda x: self._part(x, node)) for name, x in own.items()}
+        return type(node), _mapped(node._entry, lambda x: self._part(x, node)), kept
+
+    def _saved(self, x: Saved, node: Node) -> Any:
+        if x.hooks is not None:
+            raise NotRecordableError(_HISTORY.format("hooks of saved tensors"))
+        at = self.at_leaf.get(id(x.kept))
+        kept = self._part(x.kept, node) if at is None else _OfTensor(at)
+        tensor = isinstance(x.kept, Tensor)
+        return _Saved(kept, None if tensor else self._part(x.node, node), x.output)
+
+    def _part(self, x: Any, node: Node) -> Any:
+        if isinstance(x, Node):
+            return _Of(self.numbers[id(x)])
+        if type(x) is Saved:
+            return self._saved(x, node)
+        if isinstance(x, Tensor) and x.node is None:
+            return _Constant(self._part(x._value, node))
+        if issubclass(type(x), (Recorded, np.ndarray)):
+            version = written_version(x)
+            if version is not None and version.times and version.times[-1] >= node._number:
+                raise NotRecordableError(_HISTORY.format("an array that was written to since"))
+            if id(x) in self.of_leaf:
+                return _OfLeaf(self.of_leaf[id(x)])
+            if id(x) not in self.known:
+                self.known[id(x)] = len(self.kept)
+                self.kept.append(x)
+            return _Array(self.known[id(x)])
+        if not isinstance(x, _FIXED):
+            raise NotRecordableError(_HISTORY.format(f"a {type(x).__name__}"))
+        return x
+
+
+def _ends(nodes: list[Node]) -> list[AccumulateGrad]:
+    """The nodes of leaves, in the order in which they are used first."""
+    used = [x for node in nodes if node._entry for x in parents_of(node._entry)]
+    return list(dict.fromkeys(x for x in used if isinstance(x, AccumulateGrad)))
+
+
+def _taken_apart(out: Any, given: list[Tensor]) -> _Apart:
+    results, structure = flatten(out)
+    taking = _Taking(results, given)
+    return _Apart(unflatten(structure, results), taking.kept, taking.form)
+
+
+def _has_node(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.node is not None and x.node is not LEAF
+
+
+class CompiledFunction(Function):
+    """The results of a program, whose backward is one too."""
+
+    @staticmethod
+    def forward(ctx: Any, calls: Compiled, apart: _Apart, values: Any, *leaves: Tensor) -> Any:
+        ctx.calls, ctx.form, ctx.kept, ctx.leaves = calls, apart.form, apart.kept, leaves
+        ctx._fills = False  # of gradients that are not there none are made
+        ctx.save_for_backward(*[leaves[at] for at in apart.form.kept])
+        outs = tuple([of_value(x) for x in values])
+        return outs if len(outs) > 1 else outs[0]
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor | None) -> Any:
+        form, leaves = ctx.form, ctx.leaves
+        _ = ctx.saved_tensors  # raises where one was written to since
+        wanted = [at for at, need in enumerate(ctx.needs_input_grad[3:]) if need]
+        if modes.current().grad:
+            found = _pulled(form, leaves, ctx.kept, bars, wanted, create_graph=True)
+        else:
+            if form.backward is None:
+                form.backward = ctx.calls.like(_backward_of(form))
+            arrays = [None if x is None else x._value for x in bars]
+            found = form.backward([x._value for x in leaves], ctx.kept, arrays, wanted)
+        grads: list[Any] = [None] * len(leaves)
+        for at, x in zip(wanted, found, strict=True):
+            grads[at] = x if x is None or isinstance(x, Tensor) else of_value(x)
+        return (None, None, None, *grads)
+
+
+def _backward_of(form: Form) -> Callable[..., Any]:
+    """The backward of a form as a function of arrays, which reads nothing else."""
+
+    def backward(leaves: Any, kept: Any, bars: Any, wanted: list[int]) -> Any:
+        tensors = [of_value(x, LEAF if at in wanted else None) for at, x in enumerate(leaves)]
+        given = [None if x is None else of_value(x) for x in bars]
+        found = _pulled(form, tensors, kept, given, wanted)
+        return [None if x is None else x._value for x in found]
+
+    # Their code is looked at, as that of other functions is.
+    made: Any = backward
+    made.__wrapped__ = tuple({kind._forward_cls for kind, _, own in form.entries if own})
+    return backward
+
+
+def _pulled(
+    form: Form, leaves: Any, kept: Any, bars: Any, wanted: list[int], *, create_graph: bool = False
+) -> list[Any]:
+    """The gradients of the leaves at some positions, from those of the results with a node."""
+    nodes = form.graph(leaves, kept)
+    numbers = [at for at in form.results if at is not None and at >= 0]
+    pairs = [(nodes[at], bar) for at, bar in zip(numbers, bars, strict=True) if bar is not None]
+    outs = [of_value(bar._value, node) for node, bar in pairs]
+    inputs = [leaves[at] for at in wanted]
+    given = [bar for _, bar in pairs]
+    return list(grad(outs, inputs, given, create_graph=create_graph, allow_unused=True))
+
+
+class Compiled:
+    """A function of tensors, whose calls run as programs."""
+
+    def __init__(self, f: Callable[..., Any], backend: str, *, fullgraph: bool) -> None:
+        self.f, self.backend, self.fullgraph = f, backend, fullgraph
+        self.calls = self.like(_Joint(f))
+        self.refuses = False  # whether all calls are the function's own
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            if hasattr(f, name):
+                setattr(self, name, getattr(f, name))
+        self.__wrapped__ = self._torchdynamo_orig_callable = f
+
+    def like(self, f: Callable[..., Any]) -> Any:
+        """The calls of a function with the same options."""
+        from tapegrad._compile.calls import Calls  # here, as few programs need it
+
+        return Calls(f, self.backend, 0, alerts=self.fullgraph)
+
+    def __get__(self, instance: Any, kind: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return _made_again, (self.f, self.backend, self.fullgraph)
+
+    def __repr__(self) -> str:
+        return f"<torch.compile of {self.f!r}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.refuses or CURRENT.get() is not None or RECORDING.get() is not None:
+            return self.f(*args, **kwargs)
+        leaves, structure = flatten((args, kwargs))
+        tensors = [x for x in leaves if isinstance(x, Tensor)]
+        stand_ins: dict[int, Tensor] = {}  # leaves for the arguments that have a history
+        if modes.is_logging():
+            stand_ins = {id(x): x.detach().requires_grad_() for x in tensors if _has_node(x)}
+        if stand_ins:
+            leaves = [stand_ins.get(id(x), x) for x in leaves]
+            args, kwargs = unflatten(structure, leaves)
+        found = self.calls(*args, **kwargs)
+        if type(found) is _Apart:
+            return self._closed(found, tensors, leaves, structure)
+        if stand_ins:
+            _graft(found.out, {id(stand_ins[id(x)]): x for x in tensors if id(x) in stand_ins})
+        return found.out
+
+    def _closed(self, apart: _Apart, given: list[Tensor], args: Any, structure: Any) -> Any:
+        """The result of a program, with tensors of one node."""
+        form = apart.form
+        leaves = [given[x] if type(x) is int else x for x in form.leaves]
+        results, result = flatten(apart.out)
+        for at, number in enumerate(form.results):
+            if number is not None and number < 0:
+                results[at] = given[-1 - number]
+        places = [at for at, x in enumerate(form.results) if x is not None and x >= 0]
+        if places:
+            if any(type(x._value) is not np.ndarray for x in leaves):
+                self.refuses = True  # it made one of these itself, or is given it as state
+                args, kwargs = unflatten(structure, args)
+                return self.f(*args, **kwargs)
+            values = [results[at] for at in places]
+            made = CompiledFunction.apply(self, apart, values, *leaves)
+            for at, x in zip(places, made if len(places) > 1 else (made,), strict=True):
+                results[at] = x
+        return unflatten(result, results)
+
+
+def _made_again(f: Callable[..., Any], backend: str, fullgraph: bool) -> Compiled:
+    return Compiled(f, backend, fullgraph=fullgraph)
+
+
+def _graft(out: Any, tensors: dict[int, Tensor]) -> None:
+    """Let a graph go on at the nodes of these tensors, where it ends at their stand-ins."""
+    nodes = reachable([x.node for x in flatten(out)[0] if _has_node(x)])
+    other = {
+        id(node): tensors[id(node.variable)].node
+        for node in nodes
+        if isinstance(node, AccumulateGrad) and id(node.variable) in tensors
+    }
+    for node in nodes:
+        if node._entry is not None:
+            node._entry = _mapped(node._entry, lambda x: other.get(id(x), x))
+
+
+class OptimizedModule(Module):
+    """A module whose calls run as programs, as `torch.compile(module)` makes it.
+
+    Its parameters, settings and attributes are those of the module, `_orig_mod`.
+
+    >>> model = torch.compile(torch.nn.Linear(2, 3))
+    >>> type(model).__name__, type(model._orig_mod).__name__, model.in_features
+    ('OptimizedModule', 'Linear', 2)
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, module: Module, compiled: Callable[..., Any]) -> None:
+        super().__init__()
+        del self.training
+        self.forward = compiled
+        self._orig_mod = module
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__["_modules"].get("_orig_mod")
+        return module if name == "_orig_mod" else getattr(module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if module is None:
+            super().__setattr__(name, value)
+        else:
+            setattr(module, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        module = self.__dict__["_modules"].get("_orig_mod")
+        if module is None:
+            super().__delattr__(name)
+        else:
+            delattr(module, name)
+
+
+_BACKENDS = {
+    "inductor": "auto",
+    "eager": "eager",
+    "aot_eager": "eager",
+    **{name: name for name in ("auto", "llvm", "numpy")},
+}
+
+
+@register("compile", method=False)
+def compile_model(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    name: str | None = None,
+) -> Any:
+    """A module or function whose calls run as programs, with the results of the eager calls.
+
+    The first calls are recorded, later ones run as NumPy's calls, or as machine code with the
+    extra `fast`, as `tapegrad.compile` says. Results have one node, `CompiledFunctionBackward`,
+    whose backward is a program too. A whole training step, with `backward()` and the optimizer's
+    step in it, is fastest. Results share no memory with each other.
+
+    model (Module or callable): What is compiled; without it a decorator is returned.
+    fullgraph: Raise EagerWarning where a call would run as it is, in the place of a warning.
+    dynamic (bool): Ignored: each shape has a program.
+    backend (str): "inductor" or "auto": machine code where it is faster, once it is built;
+        "llvm": machine code at once; "numpy": programs of NumPy's calls; "eager", "aot_eager":
+        the model as it is.
+    mode (str): Ignored, as are `options` and `name`.
+    options (dict): Ignored.
+    disable: Return the model itself.
+    name (str): Ignored.
+    -> OptimizedModule or callable: The compiled model, over the same parameters, or the decorator.
+    RuntimeError: For another backend; for "llvm" without the extra.
+    EagerWarning: Once for a function that cannot be a program, with the reason.
+
+    >>> square = torch.compile(lambda x: (x * x).sum(), backend="numpy")
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> for _ in range(4):
+    ...     (slope,) = torch.autograd.grad(square(x), x)
+    >>> slope
+    tensor([2., 4.])
+    """
+    if model is None:
+        return functools.partial(
+            compile_model, fullgraph=fullgraph, backend=backend, disable=disable
+        )
+    chosen = _BACKENDS.get(backend) if isinstance(backend, str) else None
+    if chosen is None:
+        raise RuntimeError(
+            f"invalid backend {backend!r}: there is no compiler to hand a graph to. Backends are "
+            f"{', '.join(_BACKENDS)}"
+        )
+    if not callable(model):
+        raise RuntimeError(f"torch.compile expects a module or a function, got {model!r}")
+    if disable or chosen == "eager":
+        return model
+    if isinstance(model, OptimizedModule):
+        model = model._orig_mod
+    if chosen == "llvm":
+        from tapegrad._compile.background import require_llvm
+
+        require_llvm()
+    made = Compiled(model, chosen, fullgraph=fullgraph)
+    return OptimizedModule(model, made) if isinstance(model, Module) else made
+
+
+@method_of(Module, "compile")
+def _compile_in_place(self: Module, *args: Any, **kwargs: Any) -> None:
+    """Let calls of this module run as programs: see `torch.compile`.
+
+    *args: Options of `torch.compile`.
+    **kwargs: Options of `torch.compile`.
+    """
+    forward = self.__dict__.get("forward")
+    plain = getattr(forward, "f", None) or self.forward
+    self.__dict__["forward"] = compile_model(plain, *args, **kwargs)
+
+
+__all__ = ["OptimizedModule"]

@@ -221,7 +221,7 @@ def test_another_thread_writes_a_value(outside):
 
 
 def test_running_statistics_that_are_passed_are_written():
-    model = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6))
+    model = nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 6))
     buffers = {name: b.clone() for name, b in model.named_buffers()}
 
     def step(parameters, buffers, x):

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad.torch._rules import recorded_windows
 from tapegrad.torch._rules.im2col import Im2col, Part, add_windows, parts_of
 from tapegrad.torch._rules.kernels import Kernel, Phase, Sizes
+from tapegrad.torch._rules.symbols import is_own
 
 # OpenBLAS has kernels for products of at most so many multiplications, which do not copy what
 # they multiply. They are up to twice as fast as the others where a matrix has few rows.
@@ -84,6 +86,8 @@ def correlate(x: Value, weight: Value, bias: Value, kernel: Kernel) -> Value:
     if _is_low(dtype):
         made = correlate(x.astype(np.float32), weight.astype(np.float32), bias, kernel)
         return made.astype(dtype)
+    if not is_own(x) or not is_own(weight):
+        return recorded_windows.correlate(x, weight, bias, kernel)
     out = np.empty((x.shape[0], weight.shape[0], *places), dtype)
     _correlate(x, weight, bias, kernel, out)
     return out
@@ -135,6 +139,8 @@ def correlate_weight(x: Value, g: Value, kernel: Kernel, sizes: Sizes) -> Value:
         return correlate_weight(x, g, kernel, sizes).astype(dtype)
     if not x.size or not g.size or not outputs:
         return np.zeros((outputs, channels, *sizes), dtype)
+    if not is_own(x) or not is_own(g):
+        return recorded_windows.correlate_weight(x, g, kernel, sizes)
     places = g.shape[2:]
     flat = g.reshape(g.shape[0], groups, outputs // groups, -1)
     patches = Im2col(x, outputs // groups, kernel, sizes)
@@ -181,6 +187,8 @@ def correlate_input(g: Value, weight: Value, bias: Value, kernel: Kernel, sizes:
         out = np.zeros(shape, dtype)
         out += _beside(bias, out)
         return out
+    if not is_own(g) or not is_own(weight):
+        return recorded_windows.correlate_input(g, weight, bias, kernel, sizes)
     is_spread = math.prod(kernel.stride) > 1 or math.prod(places) == 1
     if is_spread and kernel.is_apart(tuple(widths), places):
         out = _input_apart(g, split, kernel, shape)

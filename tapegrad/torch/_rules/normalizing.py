@@ -20,6 +20,7 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import Kernels
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad.torch._rules.blockwise import scaled_sums, sums_of_products_over, sums_over
 from tapegrad.torch._rules.declare import Fused, Kept, Whole, ruled
@@ -275,7 +276,9 @@ def normalized(
     if arrays[2] is not None and arrays[1] is None:
         arrays[1] = np.ones(arrays[2].shape, arrays[2].dtype)
     arrays = [part for part in arrays if part is not None]
-    params: dict[str, Any] = {"axes": axes, "eps": eps, "kept": Kept()}
+    params: dict[str, Any] = {"axes": axes, "eps": eps}
+    if not is_recording():
+        params["kept"] = Kept()
     if not centred:
         params["centred"] = False
     if split is not None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.types import Cotangent, Params, Value, Wanted
 from tapegrad.torch._rules.declare import Found, Whole, ruled
 
@@ -228,9 +229,13 @@ class Recurrence(Whole):
         self, g: Cotangent, out: Value, args: Sequence[Value], params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         mode, sizes = params["mode"], params["sizes"]
-        reverse, kept = params.get("reverse", False), params["kept"]
+        reverse, kept = params.get("reverse", False), params.get("kept")
         cell = CELLS[mode]
-        if kept.of and all(x is y for x, y in zip(kept.of, args, strict=True)):
+        if (
+            kept is not None
+            and kept.of
+            and all(x is y for x, y in zip(kept.of, args, strict=True))
+        ):
             steps = kept.found
         else:
             steps = _run(args, mode, sizes, reverse)[2]
@@ -286,6 +291,8 @@ def _pulled(
     return result
 
 
+MOST_RECORDED = 1000  # steps that are recorded call by call, each some 30 calls with its pull
+
 _BY_COUNT = {
     count: ruled("RecurrentBackward0", Recurrence, count, name="recurrent", batch="loop")(
         _sequence
@@ -304,7 +311,9 @@ def recurrent(arrays: list[Value], mode: str, sizes: Sizes, *, reverse: bool = F
     growing. reverse: from the last step to the first. Returns the hidden states (rows, hidden),
     for "LSTM" also the last c (batch, hidden).
     """
-    params: dict[str, Any] = {"mode": mode, "sizes": sizes, "kept": Found()}
+    params: dict[str, Any] = {"mode": mode, "sizes": sizes}
+    if not is_recording() or len(sizes) > MOST_RECORDED:
+        params["kept"] = Found()
     if reverse:
         params["reverse"] = True
     return _BY_COUNT[len(arrays)](*arrays, **params)

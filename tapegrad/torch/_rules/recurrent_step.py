@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fast.call_plans import Kernels
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.types import Cotangent, Params, Value, Wanted
 from tapegrad.torch._rules.declare import Fused, Kept, Whole, ruled
 from tapegrad.torch._rules.generated import generated_kernels
@@ -123,4 +124,5 @@ def recurrent_step(arrays: Sequence[Value], mode: str) -> Any:
     features), w_hh (k * hidden, hidden), and perhaps two biases (k * hidden). mode: a key of
     `CELLS`.
     """
-    return _BY_COUNT[len(arrays)](*arrays, mode=mode, kept=Kept())
+    kept = {} if is_recording() else {"kept": Kept()}
+    return _BY_COUNT[len(arrays)](*arrays, mode=mode, **kept)

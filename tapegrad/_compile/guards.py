@@ -9,12 +9,12 @@ other objects may still be equal: that is a slower question, see `surroundings.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.places import Place
+from tapegrad._compile.places import Place, Variable
 
 
 class Kept:
@@ -84,6 +84,27 @@ def guard_of(
     It may say no, or raise, where equal objects are there instead.
     same: whether two lists of values are, of which some are made anew each time.
     """
+    names, named = _namespace()
+    terms = [term for place, held in places for term in place.terms(held, named, same)]
+    terms += [term for kept in arrays for term in kept.terms(named)]
+    lines = ["def guard():", "    return (", "        True"]
+    lines += [f"        and {term}" for term in terms]
+    exec("\n".join([*lines, "    )"]), names)  # noqa: S102
+    guard: Callable[[], bool] = names["guard"]
+    return guard
+
+
+def reader_of(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
+    """A function that reads variables; it raises where one is not bound."""
+    names, named = _namespace()
+    parts = [f"{named(x.read)}()" if x.source is None else x.source(named) for x in variables]
+    exec(f"def read():\n    return [{', '.join(parts)}]", names)  # noqa: S102
+    read: Callable[[], list[Any]] = names["read"]
+    return read
+
+
+def _namespace() -> tuple[dict[str, Any], Callable[[Any], str]]:
+    """Names of values for generated code, and a function that gives a value its name."""
     names: dict[str, Any] = {}
     known: dict[int, str] = {}
 
@@ -94,13 +115,7 @@ def guard_of(
             names[name] = value  # which keeps the id its own
         return name
 
-    terms = [term for place, held in places for term in place.terms(held, named, same)]
-    terms += [term for kept in arrays for term in kept.terms(named)]
-    lines = ["def guard():", "    return (", "        True"]
-    lines += [f"        and {term}" for term in terms]
-    exec("\n".join([*lines, "    )"]), names)  # noqa: S102
-    guard: Callable[[], bool] = names["guard"]
-    return guard
+    return names, named
 
 
 def _is_of_bytes(array: Any) -> bool:

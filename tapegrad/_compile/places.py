@@ -42,6 +42,7 @@ class Variable(NamedTuple):
     read: Callable[[], Any]
     write: Callable[[Any], None]
     delete: Callable[[], Any]
+    source: Callable[[Named], str] | None = None  # an expression that reads it, where it is bound
     version: Callable[[], int] = lambda: 0  # how often its array was written into
     written: Callable[[], None] = lambda: None  # says that it was, once more
 
@@ -108,6 +109,7 @@ class Cell(Place):
             lambda: self._contents()[0],
             functools.partial(setattr, cell, "cell_contents"),
             functools.partial(self._fill, [Missing]),
+            lambda named: f"{named(cell)}.cell_contents",
         )
 
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
@@ -251,6 +253,7 @@ class Elements(Place):
             lambda: elements[at] if at < len(elements) else Missing,
             functools.partial(list.__setitem__, elements, at),
             functools.partial(list.__delitem__, elements, at),
+            lambda named: f"{named(elements)}[{at}]",
         )
 
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
@@ -315,6 +318,7 @@ class OfLibrary(Place):
             functools.partial(getattr, owner, name, Missing),
             functools.partial(object.__setattr__, owner, name),
             functools.partial(object.__delattr__, owner, name),
+            lambda named: f"{named(owner)}.{name}",
             functools.partial(self.followed.version, owner),
             functools.partial(self.followed.written, owner),
         )
@@ -349,6 +353,7 @@ class Slots(Place):
             functools.partial(_slot, slot, owner),
             functools.partial(slot.__set__, owner),
             functools.partial(slot.__delete__, owner),
+            lambda named: f"{named(slot.__get__)}({named(owner)})",
         )
 
     def terms(self, held: list[Any], named: Named, same: Any) -> Terms:
@@ -370,6 +375,7 @@ def _of_dict(items: dict[Any, Any], key: Any) -> Variable:
         functools.partial(dict.get, items, key, Missing),
         functools.partial(of.__setitem__, items, key),
         functools.partial(of.pop, items, key, None),
+        (lambda named: f"{named(items)}[{named(key)}]") if type(items) is dict else None,
     )
 
 

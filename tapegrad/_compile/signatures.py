@@ -133,10 +133,12 @@ def short_key(values: Iterable[Any], given: list[Any], depth: int = 0) -> Any:
             given.append(x.number)
         elif kind in CONTAINERS:
             found = opened(x)
-            if found is None or any(found[0] is other for other in given):
+            if found is None or id(found[0]) in set(map(id, given)):
                 return None  # an object twice is told by the signature
-            key.append((found[0].shape, found[0].dtype, layout(found[0]), found[1]))
-            given.append(found[0])
+            array, rest = found
+            order = "C" if array.flags.carray else layout(array)
+            key.append((array.shape, array.dtype, order, rest))
+            given.append(array)
         else:
             return None
     return tuple(key)

@@ -18,8 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile.guards import reader_of
 from tapegrad._compile.places import Missing, Variable
-from tapegrad._compile.signatures import NUMBERS, STATIC, Changing, key_of, signature_of
+from tapegrad._compile.signatures import (
+    NUMBERS,
+    STATIC,
+    Changing,
+    key_of,
+    signature_of,
+)
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.types import Function
 from tapegrad._errors import name_of
@@ -76,11 +83,15 @@ class Functional:
         self.put_back: list[Callable[[], None]] = []  # the generators, before they drew ahead
         self.own = 0  # calls of f that were not recorded
         self.seconds = 0.0  # of the last one
+        self.reader = reader_of(self.variables)
 
     def state(self) -> list[Any]:
         """The state as arguments: for an array that is there twice, the position of the first."""
-        values = [one.read() for one in self.variables]
-        found = [_as_argument(x) for x in values]
+        try:
+            values = self.reader()
+        except (AttributeError, KeyError, IndexError, ValueError):  # where one is not bound
+            values = [one.read() for one in self.variables]
+        found = [x if type(x) is np.ndarray else _as_argument(x) for x in values]
         if len(set(map(id, values))) < len(values):
             first: dict[int, int] = {}
             for at, x in enumerate(values):
@@ -200,7 +211,7 @@ def _as_argument(value: Any) -> Any:
     kind = type(value)
     if kind is int:
         return Changing(value)
-    return value if kind in _LEAVES else tree_map(_leaf_as_argument, value)
+    return value if kind in _LEAVES or kind in CONTAINERS else tree_map(_leaf_as_argument, value)
 
 
 def _leaf_as_argument(value: Any) -> Any:

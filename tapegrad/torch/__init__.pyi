@@ -993,8 +993,18 @@ def combinations(
     input: Tensor, r: _int = 2, with_replacement: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """All ways to choose `r` elements of a tensor of one dimension, one way a row."""
-def compile(model: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """The model or function itself, which runs as it is; the first call says so."""
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: _bool = False,
+    dynamic: _bool | None = None,
+    backend: _str | Callable[..., Any] = 'inductor',
+    mode: _str | None = None,
+    options: dict[_str, Any] | None = None,
+    disable: _bool = False,
+    name: _str | None = None,
+) -> Any:
+    """A module or function whose calls run as programs, with the results of the eager calls."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of a real and an imaginary part."""
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -2265,7 +2275,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of absolute values and angles."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of digamma."""
-def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for booleans."""
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`."""

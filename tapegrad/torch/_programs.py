@@ -36,6 +36,7 @@ from tapegrad.torch.nn.parameter import Parameter
 _PLAIN = frozenset(
     (
         "_accumulator",
+        "_attr_version",
         "_base",
         "_creation_meta",
         "_entered",

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._program.recorder import NotRecordableError
 from tapegrad.torch._rules.kernels import Kernel, Sizes, span
 
 MOST_BYTES = 1 << 24  # of a matrix; larger ones are made in parts by `correlation`
@@ -50,13 +49,14 @@ def _matrix(x: Value, kernel: Kernel, widths: Sizes, places: Sizes) -> Value:
     _require_small(math.prod(whole) * x.dtype.itemsize)
     made = np.zeros_like(x, shape=(count, channels, elements, *places))
     for number, at, of in _windows(kernel, tuple(sizes), widths, places):
-        made[:, :, number, *at] = x[:, :, *of]
+        part: Any = (slice(None), slice(None), number, *at)
+        made[part] = x[:, :, *of]
     return np.reshape(made, whole)
 
 
 def _require_small(size: int) -> None:
     if size > MOST_BYTES:
-        raise NotRecordableError("it copies the windows of a large array")
+        raise ValueError("the windows of a large array are copied in parts")  # by one call
 
 
 def correlate(x: Value, weight: Value, bias: Value, kernel: Kernel) -> Value:
@@ -97,7 +97,8 @@ def correlate_input(g: Value, weight: Value, bias: Value, kernel: Kernel, sizes:
         parts = np.reshape(np.matmul(rows, flat), (count, groups * channels, elements, *places))
         out = np.zeros_like(g, shape=shape)
         for number, at, of in _windows(kernel, sizes, tuple(widths), tuple(places)):
-            out[:, :, *of] += parts[:, :, number, *at]
+            part: Any = (slice(None), slice(None), number, *at)
+            out[:, :, *of] += parts[part]
     return out if bias is None else out + _beside(bias, out)
 
 

@@ -1,0 +1,365 @@
+"""`torch.compile`: modules and functions whose calls, and whose backward, are programs."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import tapegrad.torch as torch
+from tapegrad import EagerWarning
+from tapegrad.torch import nn
+
+F = nn.functional
+RNG = np.random.default_rng(0)
+X = [torch.tensor(RNG.normal(size=(4, 6))) for _ in range(10)]
+SHORT = 7  # the call with the last batch, which is shorter
+LAST = 9  # a call, of which the derivatives are looked at
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, power):
+        y = x**power * weight
+        ctx.save_for_backward(x, weight, y)
+        ctx.power, ctx.ones = power, torch.ones(3, dtype=x.dtype)
+        return y * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight, _ = ctx.saved_tensors
+        slope = ctx.power * x ** (ctx.power - 1) * weight
+        return 2 * g * slope * ctx.ones[0], (2 * g * x**ctx.power).sum(0), None
+
+
+class OfFunctions(nn.Module):
+    """A module with this forward, which gets its layers."""
+
+    def __init__(self, forward, *layers):
+        super().__init__()
+        self.layers, self.weight = nn.ModuleList(layers), nn.Parameter(torch.ones(6))
+        self.call = forward
+
+    def forward(self, x):
+        return self.call(self, x, *self.layers)
+
+
+def steps_of(x):
+    return x[:, None] * torch.arange(1.0, 4.0, dtype=x.dtype)[:, None]
+
+
+def in_place(model, x, linear):
+    y = linear(x)
+    y += 1
+    y[:, 0] *= 2
+    y.relu_()
+    return y * model.weight
+
+
+MODELS = {
+    "linear": lambda: nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)),
+    "drawn": lambda: nn.Sequential(
+        nn.BatchNorm1d(6), nn.Linear(6, 8), nn.ReLU(inplace=True), nn.Dropout(0.3)
+    ),
+    "conv": lambda: nn.Sequential(
+        nn.Unflatten(1, (1, 2, 3)), nn.Conv2d(1, 4, 2, padding=1), nn.ReLU(), nn.MaxPool2d(2)
+    ),
+    "transposed": lambda: nn.Sequential(
+        nn.Unflatten(1, (2, 3)), nn.ConvTranspose1d(2, 4, 3, stride=2, groups=2), nn.GELU()
+    ),
+    "lstm": lambda: OfFunctions(
+        lambda _, x, lstm: lstm(steps_of(x))[0][:, -1], nn.LSTM(6, 5, batch_first=True)
+    ),
+    "gru": lambda: OfFunctions(
+        lambda _, x, gru: gru(steps_of(x))[0].sum(1),
+        nn.GRU(6, 5, batch_first=True, bidirectional=True),
+    ),
+    "cell": lambda: OfFunctions(lambda _, x, cell: cell(x, cell(x))[0], nn.LSTMCell(6, 4)),
+    "attention": lambda: OfFunctions(
+        lambda _, x, layer: layer(steps_of(x)),
+        nn.TransformerEncoderLayer(6, 2, 12, dropout=0.1, batch_first=True),
+    ),
+    "custom": lambda: OfFunctions(
+        lambda model, x, linear: Scaled.apply(linear(x).sin(), model.weight, 2.0), nn.Linear(6, 6)
+    ),
+    "written": lambda: OfFunctions(in_place, nn.Linear(6, 6)),
+    "branched": lambda: OfFunctions(
+        lambda model, x, linear: linear(x) if x.sum() > 0 else x * model.weight, nn.Linear(6, 6)
+    ),
+}
+
+
+def plain(model, x):
+    (model(x) ** 2).mean().backward()
+    return []
+
+
+def of_computed(model, x):
+    """Of an argument that has a history, and is asked for its gradient."""
+    x = x.clone().requires_grad_()
+    (model(x * 2) ** 2).mean().backward()
+    return [x.grad]
+
+
+def twice(model, x):
+    x = x.clone().requires_grad_()
+    out = model(x)
+    (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+    ((slope**2).sum() + out.sum()).backward()
+    return [slope.detach(), x.grad]
+
+
+def two_calls(model, x):
+    """Two calls before either backward, the first of which is used twice."""
+    first, second = model(x), model(x + 1)
+    (second**2).sum().backward()
+    first.sum().backward(retain_graph=True)
+    (first * 3).sum().backward()
+    return []
+
+
+def without_history(model, x):
+    with torch.no_grad():
+        out = model(x)
+    assert not out.requires_grad
+    model(x).sum().backward()
+    return [out]
+
+
+def hooked(model, x):
+    seen = []
+    out = model(x)
+    out.register_hook(lambda g: seen.append(g.sum()) or g * 2)
+    parameter = next(model.parameters())
+    handle = parameter.register_hook(lambda g: g + 1)
+    (out**2).sum().backward()
+    handle.remove()
+    return seen
+
+
+CALLS = [plain, of_computed, twice, two_calls, without_history, hooked]
+
+
+def trained(model, fast, call):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    found = []
+    for n, x in enumerate(X):
+        torch.manual_seed(n)
+        optimizer.zero_grad()
+        found.append(call(fast, x[:3] if n == SHORT else x))
+        found[-1] += [p.grad if p.grad is None else p.grad.clone() for p in model.parameters()]
+        optimizer.step()
+    return [[x if x is None else x.numpy() for x in row] for row in found]
+
+
+def agree(make, call, **options):
+    results = []
+    for compiles in (False, True):
+        torch.manual_seed(0)
+        model = make().double()
+        fast = torch.compile(model, **options) if compiles else model
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", EagerWarning)
+            results.append(trained(model, fast, call))
+        state = [x.numpy() for x in model.state_dict().values()]
+        results[-1].append(state)
+    for mine, theirs in zip(*results, strict=True):
+        for a, b in zip(mine, theirs, strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(a, b, 1e-7, 1e-10)
+    return fast
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("call", CALLS[:3])
+def test_a_module_agrees(name, call):
+    fast = agree(MODELS[name], call, backend="numpy")
+    for _ in range(3):
+        out = fast(X[0])
+    assert out.grad_fn.name() == "CompiledFunctionBackward"
+
+
+@pytest.mark.parametrize("name", ["linear", "lstm"])
+@pytest.mark.parametrize("call", CALLS[3:])
+def test_calls_around_agree(name, call):
+    agree(MODELS[name], call, backend="numpy")
+
+
+@pytest.mark.slow  # builds machine code for each
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("call", CALLS)
+def test_machine_code_agrees(name, call):
+    pytest.importorskip("llvmlite")
+    agree(MODELS[name], call, backend="llvm")
+
+
+def test_results_of_every_kind():
+    linear = nn.Linear(6, 6).double()
+
+    @torch.compile(backend="numpy")
+    def f(x, scale=2, *, more):
+        y = linear(x).relu()
+        return {"y": [y, y.sum(), x], "more": (more, y.argmax(1), None, scale)}
+
+    for x in X[:5]:
+        found, expected = f(x, more=x), f.__wrapped__(x, more=x)
+        assert found["y"][2] is x
+        assert found["more"][0] is x
+        assert found["more"][2:] == (None, 2)
+        for a, b in zip(found["y"][:2], expected["y"][:2], strict=True):
+            torch.testing.assert_close(a, b)
+        assert (found["more"][1] == expected["more"][1]).all()
+        assert not found["more"][1].requires_grad
+        (found["y"][0].sum() + found["y"][1]).backward()
+        slope = linear.weight.grad.clone()
+        linear.weight.grad = None
+        (expected["y"][0].sum() + expected["y"][1]).backward()
+        torch.testing.assert_close(slope, linear.weight.grad)
+        linear.weight.grad = None
+
+
+def test_a_saved_parameter_that_is_written_to():
+    model = nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 2)).double()
+    fast = torch.compile(model, backend="numpy")
+    for x in X[:5]:
+        out = fast(x).sum()
+        with torch.no_grad():
+            model[0].bias.add_(1)  # which no derivative reads
+        out.backward()
+        out = fast(x).sum()
+        with torch.no_grad():
+            model[2].weight.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.backward()
+
+
+def test_a_graph_is_freed():
+    fast = torch.compile(lambda x: (x * x).sum(), backend="numpy")
+    for x in X[:5]:
+        x = x.clone().requires_grad_()
+        out = fast(x)
+        out.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            out.backward()
+
+
+def test_a_whole_step():
+    results = []
+    for compiles in (False, True):
+        torch.manual_seed(0)
+        model = MODELS["linear"]().double()
+        optimizer = torch.optim.Adam(model.parameters())
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        fast = torch.compile(step, backend="numpy") if compiles else step
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if compiles else "error", EagerWarning)
+            results.append([fast(x).item() for x in X])
+    np.testing.assert_allclose(*results)
+
+
+def test_a_compiled_module_is_the_module():
+    model = MODELS["drawn"]().double()
+    fast = torch.compile(model)
+    assert type(fast).__name__ == "OptimizedModule"
+    assert fast._orig_mod is model
+    assert isinstance(fast, nn.Module)
+    assert next(name for name, _ in fast.named_parameters()) == "_orig_mod.0.weight"
+    assert next(fast.parameters()) is model[0].weight
+    fast.eval()
+    assert not model.training
+    assert not fast.training
+    fast.own = 3
+    assert model.own == 3
+    del fast.own
+    assert not hasattr(model, "own")
+    again = copy.deepcopy(fast)
+    assert again._orig_mod is not model
+    torch.testing.assert_close(again(X[0]), model(X[0]))
+    torch.testing.assert_close(pickle.loads(pickle.dumps(fast))(X[0]), model(X[0]))
+    assert torch.compile(fast)._orig_mod is model
+
+
+def test_a_module_is_compiled_in_place():
+    model, other = MODELS["linear"]().double(), MODELS["linear"]().double()
+    other.load_state_dict(model.state_dict())
+    model.compile(backend="numpy")
+    model.compile(backend="numpy")
+    for x in X[:5]:
+        torch.testing.assert_close(model(x), other(x))
+    assert model(x).grad_fn.name() == "CompiledFunctionBackward"
+    assert model.state_dict().keys() == other.state_dict().keys()
+
+
+def test_methods_and_options():
+    class Doubles:
+        factor = 2
+
+        @torch.compile(backend="numpy", mode="max-autotune", dynamic=True, options={})
+        def doubled(self, x):
+            return x * self.factor
+
+    one = Doubles()
+    for x in X[:4]:
+        assert (one.doubled(x) == 2 * x).all()
+    one.factor = 3
+    assert (one.doubled(x) == 3 * x).all()
+    for options in ({"disable": True}, {"backend": "eager"}, {"backend": "aot_eager"}):
+        assert torch.compile(one.doubled, **options) == one.doubled
+    with pytest.raises(RuntimeError, match=r"invalid backend 'cuda'.*inductor"):
+        torch.compile(one.doubled, backend="cuda")
+    with pytest.raises(RuntimeError, match="expects a module or a function, got 3"):
+        torch.compile(3)
+
+
+def keeps(x, kept=[]):  # noqa: B006
+    kept.append(x * 2)
+    return kept[-1] + 1
+
+
+def hooks(x):
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    return y.sum()
+
+
+def called(f):
+    for _ in range(12):
+        f(X[0].clone().requires_grad_())
+
+
+@pytest.mark.parametrize(("f", "why"), [(keeps, "keeps"), (hooks, "hooks")])
+def test_what_is_no_program_says_so(f, why):
+    fast = torch.compile(f, backend="numpy")
+    with pytest.warns(EagerWarning, match=why):
+        called(fast)
+    x, y = X[0].clone().requires_grad_(), X[0].clone().requires_grad_()
+    fast(x).sum().backward()
+    f(y).sum().backward()
+    assert (x.grad == y.grad).all()
+    with pytest.raises(EagerWarning, match=why):
+        called(torch.compile(f, fullgraph=True, backend="numpy"))
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")  # after more than eight changes
+def test_what_asks_for_gradients_is_told_by_them():
+    model = MODELS["linear"]().double()
+
+    def norm(x):
+        return sum((p.grad**2).sum() for p in model.parameters() if p.grad is not None) + x.sum()
+
+    fast = torch.compile(norm, backend="numpy")
+    for n, x in enumerate([*X, *X]):
+        if n % 4 != 3:
+            model.zero_grad()
+        if n % 5:
+            model(x).sum().backward()
+        torch.testing.assert_close(fast(x), norm(x))

@@ -10,7 +10,6 @@ stands again, over recorded values, and a backward pass through it is recorded.
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -161,7 +160,7 @@ class Form:
             return values[part.at] if kind is _OfLeaf else part
 
         for kind, entry, own in self.entries:
-            node = new(kind)
+            node: Any = new(kind)
             node._number = next_number()
             node._entry = _mapped(entry, made)
             if own:
@@ -370,7 +369,8 @@ def _backward_of(form: Form) -> Callable[..., Any]:
 
     # Their code is looked at, as that of other functions is.
     made: Any = backward
-    made.__wrapped__ = tuple({kind._forward_cls for kind, _, own in form.entries if own})
+    custom = {kind for kind, _, own in form.entries if own}
+    made.__wrapped__ = tuple([getattr(kind, "_forward_cls", None) for kind in custom])
     return backward
 
 
@@ -554,9 +554,8 @@ def compile_model(
     (tensor([2., 4.]),)
     """
     if model is None:
-        return functools.partial(
-            compile_model, fullgraph=fullgraph, backend=backend, disable=disable
-        )
+        known: Any = {"fullgraph": fullgraph, "backend": backend, "disable": disable}
+        return lambda f: compile_model(f, **known)
     chosen = _BACKENDS.get(backend) if isinstance(backend, str) else None
     if chosen is None:
         raise RuntimeError(
@@ -567,14 +566,15 @@ def compile_model(
         raise RuntimeError(f"torch.compile expects a module or a function, got {model!r}")
     if disable or chosen == "eager":
         return model
-    if isinstance(model, OptimizedModule):
-        model = model._orig_mod
+    given: Any = model
+    if isinstance(given, OptimizedModule):
+        given = given._orig_mod
     if chosen == "llvm":
         from tapegrad._compile.background import require_llvm
 
         require_llvm()
-    made = Compiled(model, chosen, fullgraph=fullgraph)
-    return OptimizedModule(model, made) if isinstance(model, Module) else made
+    made = Compiled(given, chosen, fullgraph=fullgraph)
+    return OptimizedModule(given, made) if isinstance(given, Module) else made
 
 
 @method_of(Module, "compile")

@@ -154,8 +154,10 @@ def sums_of_products_over(x: Value, y: Value, axes: tuple[int, ...]) -> Value:
 def scaled_sums(x: Value, scale: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
     """x * scale, a number for each row; summed if the shape is that of a row's elements."""
     last = x.ndim - len(shape)
-    if shape != x.shape[last:] or len(shape) != len(axes) or not (last and _has_products(x)):
+    if shape != x.shape[last:] or len(shape) != len(axes) or not last:
         return x * scale
+    if not _has_products(x):
+        return np.add.reduce(x * scale, tuple(range(last)))
     rows = np.reshape(x, (-1, math.prod(shape)))
     return np.reshape(np.dot(np.reshape(scale, (-1,)), rows), shape)
 

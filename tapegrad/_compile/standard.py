@@ -23,13 +23,16 @@ HOLDING = (
     "_weakrefset.",
     "argparse.",
     "collections.",
-    "concurrent.futures._base.Future",
     "configparser.",
     "multiprocessing.sharedctypes.",
-    "threading.Event",
     "types.",
     "weakref.",
 )
+# Objects that other threads set, and for which threads wait, and where they keep what was set.
+_WAITED_FOR = {
+    "concurrent.futures._base.Future": ("_state", "_result", "_exception"),
+    "threading.Event": ("_flag",),
+}
 # By these methods an object of Python's own library gives, or fetches, another value each time.
 _ASKED = ("get", "recv", "send", "asend", "fetchone", "execute", "decompress")
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -71,6 +74,9 @@ def state_of(value: Any) -> tuple[Read, Write | None] | None:
     kind = type(value)
     if issubclass(kind, threading.local):
         return (lambda: _items(value.__dict__)), (lambda was: _refill(value.__dict__, was))
+    waited_for = _WAITED_FOR.get(f"{_module_of(kind)}.{kind.__qualname__}")
+    if waited_for is not None:  # what other threads did is not undone
+        return (lambda: [getattr(value, name) for name in waited_for]), None
     if value is os.environ or value is getattr(os, "environb", None):
         around = _Environment()
         return around, around.put_back

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_other_threads_are_not_recorded():
 
     def slow(x):
         entered.set()
-        go_on.wait(10)
+        assert go_on.wait(5)
         return np.sum(np.sin(x) * x)
 
     fast = by_numpy(tapegrad.grad(slow))
@@ -144,6 +145,21 @@ def test_other_threads_are_not_recorded():
     thread.join()
     assert type(found) is np.ndarray
     assert_same(found, tapegrad.grad(rosenbrock)(X))
+
+
+def test_what_another_thread_set_is_not_put_back():
+    """Whoever waits for it once more, in a second run, waits no longer."""
+    begun = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: 2.0 * begun.wait(5))
+
+        def f(x):
+            begun.set()
+            return np.sum(x) * future.result(timeout=5)
+
+        fast = tapegrad.compile(f, backend="numpy")
+        assert [fast(X) for _ in range(4)] == [2 * np.sum(X)] * 4
+    assert has_program(fast)
 
 
 def test_asyncio():

@@ -1,4 +1,4 @@
-"""`torch.compiler`: nothing is compiled, a model runs as it is.
+"""`torch.compiler`: there is one compiler, of NumPy's calls and machine code: torch.compile.
 
 Written by docs/torch_stubs.py from the table of what is not here: change that, not this.
 """

@@ -661,7 +661,7 @@ same(drop) | ignore(drop=False,**kwargs) | The function itself, or a decorator t
 lambda *args, **kwargs: (if_true if kwargs.get(arg_name, args[arg_index] if len(args) > arg_index
     else default) else if_false)(*args, **kwargs) | boolean_dispatch(arg_name,arg_index,default,
     if_true,if_false,module_name,func_name) | A function that calls one of two, as a flag says.
-[compiler] nothing is compiled, a model runs as it is.
+[compiler] there is one compiler, of NumPy's calls and machine code: torch.compile.
 False | is_compiling() is_dynamo_compiling() is_exporting()
 same(fn) | allow_in_graph(fn) assume_constant_result(fn) disable(fn=None,recursive=True,*,
     reason=None) wrap_numpy(fn) nested_compile_region(fn=None,*,options=None)
@@ -671,9 +671,9 @@ lambda fn: fn | substitute_in_graph(original_fn,*args,**kwargs)
     | Decorator that returns the function itself.
 None | reset() cudagraph_mark_step_begin() set_enable_guard_collectives(enabled)
 Block() | set_stance(stance='default',*args,**kwargs) | Context manager that changes nothing.
-[] | list_backends(exclude_tags=())
+["auto", "inductor", "llvm", "numpy"] | list_backends(exclude_tags=())
 from . | compile
-[_dynamo] nothing is compiled, a model runs as it is.
+[_dynamo] PyTorch's compiler, whose place torch.compile has.
 False | is_compiling()
 from .compiler | allow_in_graph assume_constant_result disable list_backends substitute_in_graph
 lambda fn: fn | optimize(*args,**kwargs) | Decorator that returns the function itself.
@@ -682,14 +682,14 @@ same(fn) | run(fn=None) disallow_in_graph(fn) forbid_in_graph(fn) nonstrict_trac
 None | reset() graph_break(msg='') mark_dynamic(t,index,*args,**kwargs) mark_static(t,index=None)
     mark_static_address(t,guard=False) maybe_mark_dynamic(t,index)
 refused | export explain
-SimpleNamespace | OptimizedModule
+from ._compiled | OptimizedModule
 [_dynamo.config] settings of a compiler that is not there, which change nothing.
 False | suppress_errors verbose capture_scalar_outputs capture_dynamic_output_shape_ops
     capture_func_transforms inline_inbuilt_nn_modules skip_fwd_side_effects_in_bwd_under_checkpoint
 True | assume_static_by_default optimize_ddp
 8 | cache_size_limit recompile_limit
 None | automatic_dynamic_shapes
-[_logging] nothing is compiled, nothing is logged.
+[_logging] nothing is logged.
 None | set_logs(**kwargs)
 [__future__] settings that change nothing.
 noted("swap", False) | get_swap_module_params_on_conversion()
@@ -704,9 +704,9 @@ f"NumPy's library of linear algebra: {{torch.get_num_threads()}} threads" | para
 from .func as vmap | vmap _vmap
 [_tensor_str] how tensors are printed, under the name of PyTorch's file.
 from ._ops.object.printing | PRINT_OPTS _tensor_str printoptions set_printoptions
-[_dynamo.utils] nothing is compiled, a model runs as it is.
+[_dynamo.utils] PyTorch's compiler, whose place torch.compile has.
 False | is_compile_supported(device_type)
-[_inductor] nothing is compiled, a model runs as it is.
+[_inductor] PyTorch's compiler, whose place torch.compile has.
 SimpleNamespace() | config
 refused | aoti_load_package aoti_compile_and_package list_mode_options
 [export] models are not exported.

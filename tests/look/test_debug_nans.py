@@ -556,4 +556,7 @@ def test_writes_into_tensors_are_compared_with_what_was_there():
         y.mul_(2.0).sum().backward()
         with pytest.raises(NonFiniteError) as found:
             (x * 1.0).div_(x)
-    assert (found.value.operation, found.value.index) == ("div_", (1,))
+        assert (found.value.operation, found.value.index) == ("div_", (1,))
+        y = x * 1.0
+        with pytest.raises(NonFiniteError):
+            y.div_(y)

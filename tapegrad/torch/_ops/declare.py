@@ -487,7 +487,8 @@ def tell(
     tensors += [part._base for part in tensors if part._base is not None]
     nodes = made_since([part.node for part in tensors if isinstance(part.node, Node)], start)
     if mode.anomaly is not None:
-        mode.anomaly.note(name, args, made, nodes)
+        given = [arg for arg in args if arg is not made]  # a written one is another now
+        mode.anomaly.note(name, given, made, nodes)
     if mode.saved:
         for node in nodes:
             mode.saved[-1].pack(node)

@@ -17,6 +17,7 @@ from contextvars import copy_context
 # core has a test running: some tests of scipy.linalg took ten times as long, or more.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import few_reports
 import matrices
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
@@ -57,6 +58,8 @@ def pytest_configure(config):
         import compiled  # here, as it changes tapegrad
 
         compiled.compile_all(config.getoption("--compiled"))
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(few_reports)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -69,6 +72,16 @@ def pytest_pycollect_makeitem(collector, name, obj):
     if is_left_out(collector, obj):
         return []
     return skipped_at_once(collector, name, obj)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """No garbage is looked for among objects that are all needed."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish():

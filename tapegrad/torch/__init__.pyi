@@ -1476,7 +1476,7 @@ def get_deterministic_debug_mode() -> _int:
 def get_device(self: Tensor) -> _int:
     """-1: tensors are in the CPU's memory."""
 def get_num_threads() -> _int:
-    """The number of threads that was set, or that of processors."""
+    """The number of threads that was set, or that NumPy's linear algebra uses."""
 def get_rng_state() -> Tensor:
     """The state of the default generator as a tensor of bytes."""
 def gradient(

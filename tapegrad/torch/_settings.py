@@ -36,14 +36,21 @@ def set_num_threads(num: int) -> None:
 
 @register(method=False)
 def get_num_threads() -> int:
-    """The number of threads that was set, or that of processors.
+    """The number of threads that was set, or that NumPy's linear algebra uses.
 
-    -> int: The number.
+    -> int: The number: without threadpoolctl, that of processors until one is set.
 
     >>> torch.get_num_threads() > 0
     True
     """
-    return _threads[0] if _threads else os.cpu_count() or 1
+    if _threads:
+        return _threads[0]
+    try:
+        import threadpoolctl
+    except ImportError:
+        return os.cpu_count() or 1
+    pools = threadpoolctl.ThreadpoolController().select(user_api="blas").info()
+    return max((pool["num_threads"] for pool in pools), default=os.cpu_count() or 1)
 
 
 @register(method=False)

@@ -121,6 +121,13 @@ def test_there_is_no_gpu() -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
 
 
+def test_threads_are_put_back_to_what_the_environment_said() -> None:
+    pools = pytest.importorskip("threadpoolctl").threadpool_info
+    before = [pool["num_threads"] for pool in pools()]
+    torch.utils.benchmark.Timer("1 + 1", num_threads=3).timeit(1)
+    assert [pool["num_threads"] for pool in pools()] == before
+
+
 def test_settings_and_constants() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(1)

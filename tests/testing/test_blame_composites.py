@@ -24,7 +24,7 @@ MADE_OF = {
     "np.average": (lambda: (lambda x: np.average(x, weights=x * x), (X,)), (np.divide, 1)),
     "np.corrcoef": (lambda: (np.corrcoef, (A,)), (np.sqrt, 0)),
 }
-SLOW = {"np.average", "np.corrcoef", "np.cross", "np.gradient", "np.interp", "np.linalg.cond"}
+SLOW = {"np.average", "np.cross", "np.gradient", "np.interp", "np.kron", "np.linalg.cond"}
 
 
 def of_interp(x):

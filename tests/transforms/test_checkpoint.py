@@ -606,7 +606,7 @@ def test_for_any_number_of_steps_and_snapshots(n, snapshots):
     )
 
 
-@given(st.integers(1, 3000), st.integers(1, 60))
+@given(st.integers(1, 800), st.integers(1, 40))
 def test_the_number_of_steps_is_the_published_one(n, snapshots):
     runs = []
 

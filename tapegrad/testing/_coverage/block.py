@@ -95,8 +95,12 @@ class _Met:
     def __init__(self, modules: Sequence[str] | None) -> None:
         self.modules = modules
         self.rules: dict[Declared, Any] = {}
+        self.known: dict[int, Any] = {}  # by id, what was met before
 
     def meet(self, rule: Any) -> None:
+        if self.known.get(id(rule)) is rule:
+            return
+        self.known[id(rule)] = rule
         key = declared(rule)
         if key in self.rules or not self._is_asked(key.module):
             return

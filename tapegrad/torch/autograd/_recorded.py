@@ -262,14 +262,18 @@ def _elsewhere(made: dict[int, Any], named: dict[tuple[ModuleType, str], Any]) -
         for word, value in list(vars(kind).items()):
             if type(value) is staticmethod and id(value.__func__) in made:
                 yield Place(kind, word, staticmethod(made[id(value.__func__)]))
-    for module in list(sys.modules.values()):
-        if type(module) is not ModuleType:
+    for name, module in list(sys.modules.items()):
+        if type(module) is not ModuleType or name.partition(".")[0] in _WITHOUT:
             continue
         if made.keys().isdisjoint(map(id, list(vars(module).values()))):
             continue  # as most modules, thousands of names in all
         for word, value in list(vars(module).items()):
             if type(value) is FunctionType and id(value) in made:
                 yield Place(module, word, named.get((module, word), made[id(value)]))
+
+
+# Packages that import none of these functions, of which most modules are.
+_WITHOUT = (sys.stdlib_module_names | {"numpy", "scipy"}) - {"__main__"}
 
 
 # --- Backward passes ----------------------------------------------------------------------------

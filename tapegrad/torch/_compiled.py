@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile.worth import FASTER
 from tapegrad._core.entry import Mark, Outputs, Spec, parents_of
 from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.recorded import RECORDING
@@ -138,6 +140,16 @@ class Form:
 
     __hash__ = object.__hash__
 
+    def leaves_of(self, given: Sequence[Tensor]) -> list[Tensor]:
+        """The leaves of a call with these tensors among its arguments.
+
+        One that the call has made itself is none outside: nobody sees its gradient.
+        """
+        for at, x in enumerate(self.leaves):
+            if type(x) is not int and type(x._value) is not np.ndarray:
+                self.leaves[at] = of_value(np.zeros(x.shape, x._value.dtype))
+        return [given[x] if type(x) is int else x for x in self.leaves]
+
     def graph(self, leaves: Sequence[Any], kept: Sequence[Any]) -> list[Node]:
         """Its nodes again, over these tensors and arrays."""
         nodes = [_node_of(x) for x in leaves]
@@ -170,6 +182,8 @@ class Form:
 
 
 def _node_of(leaf: Tensor) -> Any:
+    if leaf.node is None:
+        return -1
     return accumulator_of(leaf) if leaf.node is LEAF else leaf.node
 
 
@@ -254,6 +268,8 @@ class _Taking:
         nodes = reachable([x.node for x in roots if _has_node(x)])
         ends = _ends(nodes)
         leaves = [node.variable for node in ends]
+        if any(x._of_call and id(x) not in places for x in leaves):
+            raise NotRecordableError("it differentiates by a tensor that is another in each call")
         leaves += [x for x in given if all(x is not y for y in leaves)]
         self.numbers = {id(node): at for at, node in enumerate(ends)}  # of nodes
         self.of_leaf = {id(x._value): at for at, x in enumerate(leaves)}
@@ -393,7 +409,8 @@ class Compiled:
     def __init__(self, f: Callable[..., Any], backend: str, *, fullgraph: bool) -> None:
         self.f, self.backend, self.fullgraph = f, backend, fullgraph
         self.calls = self.like(_Joint(f))
-        self.refuses = False  # whether all calls are the function's own
+        # Whether programs are faster, of modules that take as long as a call; None: they are.
+        self.turns = _Turns() if backend == "auto" and not fullgraph else None
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
             if hasattr(f, name):
                 setattr(self, name, getattr(f, name))
@@ -415,8 +432,29 @@ class Compiled:
         return f"<torch.compile of {self.f!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.refuses or CURRENT.get() is not None or RECORDING.get() is not None:
+        if CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
+        turns = self.turns
+        if turns is None or not modes.is_logging():
+            return self._called(args, kwargs)[0]
+        if turns.is_own():
+            return turns.own(self.f, args, kwargs)
+        start = perf_counter()
+        out, has_node = self._called(args, kwargs)
+        if has_node and self._is_settled():
+            turns.programs.append(perf_counter() - start)
+            if turns.are_faster():
+                self.turns = None
+        return out
+
+    def _is_settled(self) -> bool:
+        """Whether it is known what runs the programs: no machine code is to come."""
+        calls = self.calls.functional or self.calls
+        made = [x for x in [*calls.programs.values()] if x.runner is not None]
+        return all(x.is_final and x.trial is None for x in made)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
+        """The result of a call, and whether a program has made it, and its node."""
         leaves, structure = flatten((args, kwargs))
         tensors = [x for x in leaves if isinstance(x, Tensor)]
         stand_ins: dict[int, Tensor] = {}  # leaves for the arguments that have a history
@@ -427,30 +465,57 @@ class Compiled:
             args, kwargs = unflatten(structure, leaves)
         found = self.calls(*args, **kwargs)
         if type(found) is _Apart:
-            return self._closed(found, tensors, leaves, structure)
+            return self._closed(found, tensors)
         if stand_ins:
             _graft(found.out, {id(stand_ins[id(x)]): x for x in tensors if id(x) in stand_ins})
-        return found.out
+        return found.out, False
 
-    def _closed(self, apart: _Apart, given: list[Tensor], args: Any, structure: Any) -> Any:
+    def _closed(self, apart: _Apart, given: list[Tensor]) -> tuple[Any, bool]:
         """The result of a program, with tensors of one node."""
         form = apart.form
-        leaves = [given[x] if type(x) is int else x for x in form.leaves]
-        results, result = flatten(apart.out)
+        results, structure = flatten(apart.out)
         for at, number in enumerate(form.results):
             if number is not None and number < 0:
                 results[at] = given[-1 - number]
         places = [at for at, x in enumerate(form.results) if x is not None and x >= 0]
         if places:
-            if any(type(x._value) is not np.ndarray for x in leaves):
-                self.refuses = True  # it made one of these itself, or is given it as state
-                args, kwargs = unflatten(structure, args)
-                return self.f(*args, **kwargs)
             values = [results[at] for at in places]
-            made = CompiledFunction.apply(self, apart, values, *leaves)
+            made = CompiledFunction.apply(self, apart, values, *form.leaves_of(given))
             for at, x in zip(places, made if len(places) > 1 else (made,), strict=True):
                 results[at] = x
-        return unflatten(result, results)
+        return unflatten(structure, results), bool(places)
+
+
+class _Turns:
+    """Calls by programs, and by the function itself, timed until it is known which are faster.
+
+    `Calls` measures what a program gains. A node and the look at its leaves cost some 30 us more.
+    """
+
+    COUNT = 8  # of either kind
+
+    def __init__(self) -> None:
+        self.programs: list[float] = []  # seconds of each
+        self.others: list[float] = []
+
+    def is_own(self) -> bool:
+        """Whether the function itself makes this call."""
+        return len(self.programs) >= self.COUNT
+
+    def own(self, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A call of the function itself."""
+        if len(self.others) == self.COUNT:
+            return f(*args, **kwargs)
+        start = perf_counter()
+        out = f(*args, **kwargs)
+        self.others.append(perf_counter() - start)
+        if len(self.others) == self.COUNT and min(self.others) > FASTER * min(self.programs):
+            self.programs.clear()  # the next calls are programs'
+        return out
+
+    def are_faster(self) -> bool:
+        """Whether programs have been found to be faster."""
+        return len(self.others) == self.COUNT
 
 
 def _made_again(f: Callable[..., Any], backend: str, fullgraph: bool) -> Compiled:

@@ -43,6 +43,7 @@ _PLAIN = frozenset(
         "_inference",
         "_is_argument",
         "_memory",
+        "_of_call",
         "_version_of",
         "_view_fn",
         "_views",
@@ -71,6 +72,8 @@ def _maker(kind: type[Tensor]) -> Any:
         made.node = LEAF if requires_grad else None
         if inference:
             made._inference = True
+        if RECORDING.get() is not None:
+            made._of_call = True
         return made
 
     return make

@@ -363,3 +363,43 @@ def test_what_asks_for_gradients_is_told_by_them():
         if n % 5:
             model(x).sum().backward()
         torch.testing.assert_close(fast(x), norm(x))
+
+
+def test_leaves_that_a_call_makes_or_is_given_anew():
+    class Replaces(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(6, dtype=torch.float64))
+
+        def forward(self, x):
+            own = (x * 0.5).detach().requires_grad_()
+            return (own * self.weight * x).sum()
+
+    mine, theirs = Replaces(), Replaces()
+    fast = torch.compile(mine, backend="numpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EagerWarning)
+        for n, x in enumerate([*X, *X]):
+            if n % 2:
+                for model in (mine, theirs):
+                    model.weight = nn.Parameter(torch.full((6,), n / 10, dtype=torch.float64))
+            for call, model in ((fast, mine), (theirs, theirs)):
+                model.zero_grad()
+                call(x).backward()
+            torch.testing.assert_close(mine.weight.grad, theirs.weight.grad)
+
+
+def test_small_modules_are_their_own():
+    model = MODELS["linear"]().double()
+    fast = torch.compile(model).forward
+    for _ in range(3):
+        out = fast(X[0])
+    turns = fast.turns
+    turns.programs, turns.others = [2.0] * 8, [1.0] * 7  # seconds, of either kind
+    for _ in range(3):
+        out = fast(X[0])
+    assert out.grad_fn.name() != "CompiledFunctionBackward"
+    turns.programs, turns.others = [1e-9] * 8, [1.0] * 7
+    for _ in range(3):
+        fast(X[0])
+    assert len(turns.programs) < 8

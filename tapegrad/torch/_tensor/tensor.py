@@ -97,6 +97,7 @@ class Tensor:
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _implied: bool = False  # whether it is a view that requires grad as its base does: no leaf
     _inference: bool = False
+    _of_call: bool = False  # whether a recorded call was given it, in the place of another
     _is_argument: bool = False  # of a function that a transform differentiates in reverse mode
     _memory: Memory | None = None  # that it shares with detached tensors, in a trace
     _entered: bool = False  # whether a plain value was replaced by one in a trace, in a write

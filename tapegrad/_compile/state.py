@@ -142,8 +142,10 @@ class Functional:
             self.own += 1
             for put_back in self.put_back:
                 put_back()
-        elif self.ahead:
-            recording.given = list(zip(self.ahead, drawn, strict=True))
+        else:
+            recording.holders = frozenset(id(one.holder) for one in self.variables)
+            if self.ahead:
+                recording.given = list(zip(self.ahead, drawn, strict=True))
         try:
             start = perf_counter()
             out = self.f(*args, **kwargs)

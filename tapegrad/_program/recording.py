@@ -78,6 +78,7 @@ class Recording(Block[Any]):
         self.put_back_draws: dict[int, Any] = {}  # the generators, and how each is put back
         self.given: list[tuple[Draw, Any]] | None = None  # draws that were made ahead
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
+        self.holders: frozenset[int] = frozenset()  # of state, by id
         self.is_lean = False  # whether of objects is looked at what most functions read alone
         self.asked = False  # whether the run asked for the rest
 

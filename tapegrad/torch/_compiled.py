@@ -141,13 +141,7 @@ class Form:
     __hash__ = object.__hash__
 
     def leaves_of(self, given: Sequence[Tensor]) -> list[Tensor]:
-        """The leaves of a call with these tensors among its arguments.
-
-        One that the call has made itself is none outside: nobody sees its gradient.
-        """
-        for at, x in enumerate(self.leaves):
-            if type(x) is not int and type(x._value) is not np.ndarray:
-                self.leaves[at] = of_value(np.zeros(x.shape, x._value.dtype))
+        """The leaves of a call with these tensors among its arguments."""
         return [given[x] if type(x) is int else x for x in self.leaves]
 
     def graph(self, leaves: Sequence[Any], kept: Sequence[Any]) -> list[Node]:
@@ -266,7 +260,14 @@ class _Taking:
         is_given = [id(x) in places for x in results]
         roots = [x for x, known in zip(results, is_given, strict=True) if not known]
         nodes = reachable([x.node for x in roots if _has_node(x)])
-        ends = _ends(nodes)
+        recording = RECORDING.get()
+        known = places.keys() | (frozenset() if recording is None else recording.holders)
+        # Nobody sees the gradient of a leaf that the call has made itself.
+        ends = [
+            node
+            for node in _ends(nodes)
+            if id(node.variable) in known or type(node.variable._value) is np.ndarray
+        ]
         leaves = [node.variable for node in ends]
         if any(x._of_call and id(x) not in places for x in leaves):
             raise NotRecordableError("it differentiates by a tensor that is another in each call")
@@ -309,7 +310,8 @@ class _Taking:
 
     def _part(self, x: Any, node: Node) -> Any:
         if isinstance(x, Node):
-            return _Of(self.numbers[id(x)])
+            at = self.numbers.get(id(x))
+            return -1 if at is None else _Of(at)
         if type(x) is Saved:
             return self._saved(x, node)
         if isinstance(x, Tensor) and x.node is None:

@@ -22,6 +22,7 @@ from tapegrad._program.containers import (
     Container,
     Followed,
 )
+from tapegrad._program.recorded import Recorded
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import GUARD, new
@@ -72,7 +73,7 @@ def _maker(kind: type[Tensor]) -> Any:
         made.node = LEAF if requires_grad else None
         if inference:
             made._inference = True
-        if RECORDING.get() is not None:
+        if issubclass(type(array), Recorded):
             made._of_call = True
         return made
 

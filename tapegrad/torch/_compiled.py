@@ -50,6 +50,7 @@ from tapegrad.torch.nn.module.module import Module
 # Classes of the parameters of calls, which hold no values of a call's own.
 _FIXED = (
     *(type(None), bool, int, float, complex, str, bytes, slice, range, type, np.dtype, np.ufunc),
+    np.generic,
     *(type(Ellipsis), types.BuiltinFunctionType, types.FunctionType, Spec, Kept, Found),
     *(Mark, Rule, CallPlan),
 )

@@ -60,6 +60,17 @@ class Clips(Training):
         nn.utils.clip_grad_norm_(self.model.parameters(), 0.1)
 
 
+class TwoBiases(nn.Module):
+    """Parameters that get one array for a gradient, which clipping writes into."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.zeros(8)), nn.Parameter(torch.zeros(8))
+
+    def forward(self, x):
+        return x + (self.a + self.b)
+
+
 class Schedules(Training):
     def __init__(self):
         super().__init__()
@@ -262,6 +273,7 @@ PROGRAMS |= {
         *(optim.RMSprop, optim.Rprop),
     )
 }
+PROGRAMS["TwoBiases"] = lambda: Clips(middle=TwoBiases)
 PROGRAMS["AdamW"] = lambda: Training(optim.AdamW, amsgrad=True)
 PROGRAMS["SGD"] = lambda: Training(optim.SGD, lr=0.1, momentum=0.9, nesterov=True)
 OWN = {

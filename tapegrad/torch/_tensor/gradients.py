@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad._core.values import recorded_in
 from tapegrad._errors import name_of
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph, node_class
@@ -161,21 +162,27 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
             if copied and gradient.node is not None:
                 word = "CopyBackwards" if variable.is_leaf else "CloneBackward0"
                 gradient.node.__class__ = node_class(word)
-            elif type(value) is ndarray:
+            elif type(value) is ndarray or recorded_in(value) is value:
                 if (
                     id(value) in taken
+                    or id(_memory_of(value)) in taken
                     or value.base is not None
-                    or (type(like) is ndarray and value.strides != like.strides)
+                    or (type(like) is type(value) is ndarray and value.strides != like.strides)
                     or not value.flags.writeable
                 ):
                     value = gradient._value = copied_like(value, like)
-                taken.add(id(value))
+                taken.add(id(_memory_of(value)))
             variable._grad = gradient
         elif create or known.node is not None or type(known._value) is not ndarray:
             before = array_below(known) if create else known._value
             variable._grad = of_array(before + conjugated(bar))
         else:
             np.add(known._value, conjugated(bar), out=known._value)
+
+
+def _memory_of(value: Value) -> Any:
+    """What owns the memory of an array that is no view; of a recorded one what stands for it."""
+    return value if type(value) is ndarray else value.memory
 
 
 def copied_like(bar: Cotangent, like: Value) -> Cotangent:

@@ -90,7 +90,8 @@ WORDS = {
     "torch.version": "the version",
     "torch.torch_version": "it compares",
     "torch._formats": "orders in memory",
-    "torch._settings": "threads, compile",
+    "torch._settings": "threads",
+    "torch._compiled": "compile",
     "torch": "PyTorch's names",
 }
 

@@ -5,12 +5,12 @@ Knows tensors, modes and modules. Must not know how calls are recorded, nor how 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_plain_array
@@ -154,19 +154,20 @@ class _Gradient:
             recording.reads_all()
 
 
-_NOTING: list[None] = []  # an item for each run that is recorded now, of all threads
+_NOTING: set[object] = set()  # an item for each run that is recorded now, of all threads
 
 
-@contextlib.contextmanager
-def _noting() -> Iterator[None]:
-    with GUARD:
-        _NOTING.append(None)
-        Tensor._grad = _Gradient()  # type: ignore[assignment]
+@contextmanager
+def _noting() -> Generator[None]:
+    run = object()
     try:
+        with GUARD:
+            _NOTING.add(run)
+            Tensor._grad = _Gradient()  # type: ignore[assignment]
         yield
     finally:
         with GUARD:
-            _NOTING.pop()
+            _NOTING.discard(run)
             if not _NOTING:
                 Tensor._grad = None
 

@@ -83,6 +83,7 @@ TOWER = (
     "torch.testing",
     "torch._mixed_precision",
     "torch._programs",
+    "torch._compiled",
     "torch._install",
     "torch.types",
     "torch.version",
@@ -176,6 +177,8 @@ SOCKETS = {
     ("torch._graph.node", "Node.__dir__"): "torch._engine.saved_names",
     ("torch._graph.node", "Node.__getattr__"): "torch._engine.saved_names",
     ("torch._tensor.tensor", "Tensor.__new__"): "torch._ops.create.legacy",
+    ("torch._tensor.tensor", "Tensor._grad"): "torch._programs",
+    ("torch.nn.module.module", "Module.compile"): "torch._compiled",
     ("torch._tensor.tensor", "Tensor.backward"): "torch.autograd._passes",
 }
 

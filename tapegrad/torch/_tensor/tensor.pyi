@@ -158,6 +158,7 @@ class Tensor:
     _make_subclass: Any
     _maker: Any
     _memory: Any
+    _of_call: Any
     _primal: Any
     _retains: Any
     _tangent: Any

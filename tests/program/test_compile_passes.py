@@ -130,7 +130,7 @@ def squared(f):
     return tapegrad.value_and_grad(lambda x: sum(np.sum(y * y) for y in f(x)))
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("transform", [lambda f: f, squared], ids=["plain", "grad"])
 @pytest.mark.parametrize("ten", range(6))
 def test_drawn_sums(ten, transform):

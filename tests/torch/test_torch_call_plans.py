@@ -300,7 +300,11 @@ def general_calls():
     return torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "dtype",  # the checks of gradients plan these calls of doubles, too
+    [DTYPES[0], *(pytest.param(dtype, marks=pytest.mark.slow) for dtype in DTYPES[1:])],
+    ids=str,
+)
 def test_calls_that_come_again_are_the_first_call(dtype):
     """One profile for all of them: to begin one takes longer than twenty of these calls."""
     found, expected = {}, {}

@@ -35,12 +35,11 @@ def compiled(f, *args):
 def assert_same(f, *args):
     got, calls = compiled(f, *args)
     expected = f(*args)
-    assert (got.dtype, got.shape, got.strides) == (
-        expected.dtype,
-        expected.shape,
-        expected.strides,
-    )
-    np.testing.assert_allclose(got, expected, rtol=0, atol=2e-15 * np.max(np.abs(expected)))
+    for x, y in zip(
+        *(each if type(each) is list else [each] for each in (got, expected)), strict=True
+    ):
+        assert (x.dtype, x.shape, x.strides) == (y.dtype, y.shape, y.strides)
+        np.testing.assert_allclose(x, y, rtol=0, atol=2e-15 * np.max(np.abs(y)))
     assert calls == []
 
 
@@ -62,16 +61,25 @@ def test_lengths(function):
         np.testing.assert_allclose(x, y, rtol=0, atol=2e-15 * np.max(np.abs(y)))
 
 
-@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_axes_norms_and_layouts(norm, axis, order):
+def test_axes_norms_and_layouts(axis, order):
     z = np.asarray(drawn(6, 9, 4), order=order)
     n = z.shape[axis]
-    assert_same(lambda z: np.fft.fft(z * 2, axis=axis, norm=norm), z)
-    assert_same(lambda z: np.fft.ifft(z * 2, n, axis, norm), z)
-    assert_same(lambda z: np.fft.rfft(z.real, axis=axis, norm=norm), z)
-    assert_same(lambda z: np.fft.irfft(z, 2 * n - 2, axis, norm), z)
+
+    def f(z):  # one program of all norms, built in a third of the time of three
+        return [
+            one
+            for norm in ("backward", "ortho", "forward")
+            for one in (
+                np.fft.fft(z * 2, axis=axis, norm=norm),
+                np.fft.ifft(z * 2, n, axis, norm),
+                np.fft.rfft(z.real, axis=axis, norm=norm),
+                np.fft.irfft(z, 2 * n - 2, axis, norm),
+            )
+        ]
+
+    assert_same(f, z)
 
 
 def test_of_several_axes():

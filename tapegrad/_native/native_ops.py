@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._native.lanes import hexadecimal
+from tapegrad._native.single_math import SINGLES
 from tapegrad._native.vector_math import FORMULAS
 from tapegrad._program import elementwise
 
@@ -437,7 +438,7 @@ def _of_floats(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) ->
     if dtype == DOUBLE:
         return at.elementary(op, args)
     wide = [cast(at, x, SINGLE, DOUBLE) for x in args]
-    return cast(at, at.elementary(op, wide), DOUBLE, SINGLE)
+    return cast(at, at.elementary(SINGLES.get(op, op), wide), DOUBLE, SINGLE)
 
 
 _REALS = {*_FLOAT, *_COMPARISONS, *_INTRINSICS, *FORMULAS, np.square, np.reciprocal, np.sign}

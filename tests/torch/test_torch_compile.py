@@ -403,3 +403,36 @@ def test_small_modules_are_their_own():
     for _ in range(3):
         fast(X[0])
     assert len(turns.programs) < 8
+
+
+@pytest.mark.parametrize("name", ["detect_anomaly", "saved", "profile", "no_grad", "inference"])
+def test_calls_in_every_mode(name):
+    """They are what the eager calls are, also where each call must be seen."""
+    found = []
+    for compiles in (False, True):
+        torch.manual_seed(0)
+        model, seen = MODELS["linear"]().double(), []
+        fast = torch.compile(model, backend="numpy") if compiles else model
+        around = {
+            "detect_anomaly": torch.autograd.detect_anomaly,
+            "saved": lambda seen=seen: torch.autograd.graph.saved_tensors_hooks(
+                lambda x: seen.append(x.shape) or x, lambda x: x
+            ),
+            "profile": torch.profiler.profile,
+            "no_grad": torch.no_grad,
+            "inference": torch.inference_mode,
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of anomaly mode
+            for x in X[:4]:
+                fast(x).sum().backward()
+            with around[name]():
+                outs = [fast(x).sum() for x in X[:4]]
+                for out in outs:
+                    if out.requires_grad:
+                        out.backward()
+        found.append(([out.item() for out in outs], model[0].weight.grad, seen))
+    (values, slope, seen), (others, other_slope, also_seen) = found
+    np.testing.assert_allclose(values, others)
+    torch.testing.assert_close(slope, other_slope)
+    assert seen == also_seen

@@ -416,7 +416,7 @@ def test_calls_in_every_mode(name):
         around = {
             "detect_anomaly": torch.autograd.detect_anomaly,
             "saved": lambda seen=seen: torch.autograd.graph.saved_tensors_hooks(
-                lambda x: seen.append(x.shape) or x, lambda x: x
+                lambda saved, seen=seen: seen.append(saved.shape) or saved, lambda packed: packed
             ),
             "profile": torch.profiler.profile,
             "no_grad": torch.no_grad,

@@ -124,6 +124,7 @@ class Form:
     ) -> None:
         self.leaves, self.entries, self.results = leaves, entries, results
         self.kept = sorted({part.at for x in entries for part in _parts(x[1:], _OfLeaf)})
+        self.is_plain = all(x is None for x in results)
         self.backward: Any = None  # the calls of its backward
 
     def __eq__(self, other: object) -> bool:
@@ -458,14 +459,16 @@ class Compiled:
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
         """The result of a call, and whether a program has made it, and its node."""
-        leaves, structure = flatten((args, kwargs))
-        tensors = [x for x in leaves if isinstance(x, Tensor)]
         stand_ins: dict[int, Tensor] = {}  # leaves for the arguments that have a history
-        if modes.is_logging():
-            stand_ins = {id(x): x.detach().requires_grad_() for x in tensors if _has_node(x)}
-        if stand_ins:
-            leaves = [stand_ins.get(id(x), x) for x in leaves]
-            args, kwargs = unflatten(structure, leaves)
+        if not kwargs and all(type(x) is Tensor and not _has_node(x) for x in args):
+            tensors = list(args)  # the everyday case
+        else:
+            leaves, structure = flatten((args, kwargs))
+            tensors = [x for x in leaves if isinstance(x, Tensor)]
+            if modes.is_logging():
+                stand_ins = {id(x): x.detach().requires_grad_() for x in tensors if _has_node(x)}
+            if stand_ins:
+                args, kwargs = unflatten(structure, [stand_ins.get(id(x), x) for x in leaves])
         found = self.calls(*args, **kwargs)
         if type(found) is _Apart:
             return self._closed(found, tensors)
@@ -476,6 +479,8 @@ class Compiled:
     def _closed(self, apart: _Apart, given: list[Tensor]) -> tuple[Any, bool]:
         """The result of a program, with tensors of one node."""
         form = apart.form
+        if form.is_plain:
+            return apart.out, False
         results, structure = flatten(apart.out)
         for at, number in enumerate(form.results):
             if number is not None and number < 0:

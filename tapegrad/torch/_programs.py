@@ -104,28 +104,55 @@ def _state() -> Any:
 
 
 def _read_tensor(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor.node, tensor.requires_grad, tensor._grad]
+    return [tensor._value, tensor.node, tensor.requires_grad, tensor._grad, *_hooks_of(tensor)]
 
 
 def _read_most(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor.node, tensor.requires_grad]
+    return [tensor._value, tensor.node, tensor.requires_grad, *_hooks_of(tensor)]
+
+
+def _hooks_of(tensor: Tensor) -> list[Any]:
+    """The tables of a leaf's hooks that have some."""
+    return [table for table in (tensor._hooks, tensor._after) if table]
 
 
 def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
+    tensor._grad = was[3]
+    _write_most(tensor, was)
+
+
+def _write_most(tensor: Tensor, was: list[Any]) -> None:
     """Values that a run has written into an array are taken out by `Recording.put_back`."""
-    tensor._value, tensor.node, _, *gradient = was
-    if gradient:
-        (tensor._grad,) = gradient
+    tensor._value, tensor.node = was[:2]
+    for table in _hooks_of(tensor):
+        if all(table is not part for part in was):
+            table.clear()
 
 
 def _name_in_tensor(_: Tensor, at: int) -> str | None:
-    return ("_value", None, None, "_grad")[at]
+    return {0: "_value", 3: "_grad"}.get(at)
+
+
+def _name_in_most(_: Tensor, at: int) -> str | None:
+    return None if at else "_value"
 
 
 def _terms_of_tensor(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[Any, str]]:
-    value, node, _, *gradient = held  # the node says whether it requires grad
-    pairs = [("_value", value), ("node", node), *[("_grad", x) for x in gradient]]
-    return [(part, f"{named(tensor)}.{name} is {named(part)}") for name, part in pairs]
+    grad = held[3]
+    term = grad, f"{named(tensor)}._grad is {named(grad)}"
+    return [*_terms_of_most(tensor, held, named), term]
+
+
+def _terms_of_most(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[Any, str]]:
+    pairs = [("_value", held[0]), ("node", held[1])]  # the node says whether it requires grad
+    terms = [(part, f"{named(tensor)}.{name} is {named(part)}") for name, part in pairs]
+    for name in ("_hooks", "_after"):
+        table = getattr(tensor, name)
+        if table and any(table is part for part in held):
+            terms.append((table, f"{named(tensor)}.{name} is {named(table)}"))
+        else:
+            terms.append((tensor, f"not {named(tensor)}.{name}"))
+    return terms
 
 
 class _Gradient:
@@ -227,10 +254,10 @@ def _name_in_module(module: Module, at: int) -> str | None:
 for _kind in (Tensor, Parameter):
     CONTAINERS[_kind] = Container(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
-_LEAN = Followed(
-    _read_most, _write_tensor, _name_in_tensor, _version, count_write, _terms_of_tensor
+_LEAN = Followed(_read_most, _write_most, _name_in_most, _version, count_write, _terms_of_most)
+FOLLOWED[Tensor] = Followed(
+    _read_tensor, _write_tensor, _name_in_tensor, _version, count_write, _terms_of_tensor, _LEAN
 )
-FOLLOWED[Tensor] = _LEAN._replace(read=_read_tensor, lean=_LEAN)
 NOTING.append(_noting)
 FOLLOWED[Module] = Followed(
     _read_module, _write_module, _name_in_module, lambda _: 0, lambda _: None, _terms_of_module

@@ -137,6 +137,26 @@ class GetsAHook(Training):
             self.model[0].register_forward_hook(lambda module, args, out: out * 2)
 
 
+class HasHooksOfParameters(Training):
+    """From the start, and later; one reads a number that is set between calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor, self.handles = 2.0, []
+        self.model[3].weight.register_hook(lambda g: g * self.factor)
+
+    def between(self, n):
+        weight = self.model[0].weight
+        if n == 3:
+            self.handles.append(weight.register_hook(lambda g: g * 2))
+        elif n == 5:
+            self.handles[0].remove()
+        elif n == 7:
+            self.factor = 5.0
+        elif n == 9:
+            weight.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", p.grad * 3))
+
+
 class GetsAnotherLayer(Training):
     def between(self, n):
         if n == 5:
@@ -262,7 +282,16 @@ PROGRAMS = {  # trainings whose steps are programs
     kind.__name__: kind
     for kind in (
         *(Training, Clips, Schedules, Accumulates, AccumulatesOutside, Decides, Freezes),
-        *(Evaluates, GetsAHook, GetsAnotherLayer, IsEdited, IsLoaded, Averages, ByHand),
+        *(
+            Evaluates,
+            GetsAHook,
+            HasHooksOfParameters,
+            GetsAnotherLayer,
+            IsEdited,
+            IsLoaded,
+            Averages,
+            ByHand,
+        ),
         *(ThroughData, Draws, AddsNoise),
     )
 }

@@ -208,27 +208,25 @@ class OfSingles:
         self.__name__ = f"single_{ufunc.__name__}"
 
 
-SINGLES = {
-    ufunc: OfSingles(ufunc, formula)
-    for ufunc, formula in {
-        np.exp: exp,
-        np.exp2: exp2,
-        np.expm1: expm1,
-        np.tanh: tanh,
-        np.sinh: sinh,
-        np.cosh: cosh,
-        np.log: log,
-        np.log2: log2,
-        np.log10: log10,
-        np.log1p: log1p,
-        np.sin: sin,
-        np.cos: cos,
-        np.tan: tan,
-        np.cbrt: cbrt,
-        np.logaddexp: logaddexp,
-        np.logaddexp2: logaddexp2,
-    }.items()
+_FORMULAS: dict[np.ufunc, Callable[..., Any]] = {
+    np.exp: exp,
+    np.exp2: exp2,
+    np.expm1: expm1,
+    np.tanh: tanh,
+    np.sinh: sinh,
+    np.cosh: cosh,
+    np.log: log,
+    np.log2: log2,
+    np.log10: log10,
+    np.log1p: log1p,
+    np.sin: sin,
+    np.cos: cos,
+    np.tan: tan,
+    np.cbrt: cbrt,
+    np.logaddexp: logaddexp,
+    np.logaddexp2: logaddexp2,
 }
+SINGLES = {ufunc: OfSingles(ufunc, formula) for ufunc, formula in _FORMULAS.items()}
 FORMULAS.update({single: single.formula for single in SINGLES.values()})
 
 __all__ = ["SINGLES"]

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._block import setting
 from tapegrad._compile.worth import FASTER
 from tapegrad._core.entry import Mark, Outputs, Spec, parents_of
 from tapegrad._core.fast.call_plans import CallPlan
@@ -41,6 +43,7 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import Version, written_version
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._ops.declare import register
+from tapegrad.torch._programs import RETURNS_LEAF, is_from_outside, stand_in
 from tapegrad.torch._rules.declare import Found, Kept
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, of_value
 from tapegrad.torch.autograd._passes import grad
@@ -146,10 +149,9 @@ class Form:
         """The leaves of a call with these tensors among its arguments."""
         return [given[x] if type(x) is int else x for x in self.leaves]
 
-    def graph(self, leaves: Sequence[Any], kept: Sequence[Any]) -> list[Node]:
-        """Its nodes again, over these tensors and arrays."""
+    def graph(self, leaves: Sequence[Any], values: Sequence[Any], kept: Any) -> list[Node]:
+        """Its nodes again, over these tensors, their arrays, and those that it keeps."""
         nodes = [_node_of(x) for x in leaves]
-        values = [x._value for x in leaves]
 
         def made(part: Any) -> Any:
             kind = type(part)
@@ -233,6 +235,10 @@ register_tree(
 )
 
 
+# The arguments of a call, where leaves stand for those that have a history.
+_GIVEN: ContextVar[Any] = ContextVar("_GIVEN", default=None)
+
+
 class _Whole:
     """The result of a call that is not recorded."""
 
@@ -248,9 +254,13 @@ class _Joint:
         self.__name__ = name_of(f)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        out = self.f(*args, **kwargs)
         if RECORDING.get() is None:
-            return _Whole(out)
+            given = _GIVEN.get()
+            if given is None:
+                return _Whole(self.f(*args, **kwargs))
+            with setting(_GIVEN, None):
+                return _Whole(self.f(*given[0], **given[1]))
+        out = self.f(*args, **kwargs)
         return _taken_apart(out, [x for x in flatten((args, kwargs))[0] if isinstance(x, Tensor)])
 
 
@@ -290,6 +300,8 @@ class _Taking:
             number = None
             if is_given[at]:
                 number, results[at] = -1 - places[id(x)], False
+            elif isinstance(x, Tensor) and x.node is LEAF and is_from_outside(x):
+                raise NotRecordableError(RETURNS_LEAF)
             elif _has_node(x):
                 number, results[at] = self.numbers[id(x.node)], x._value
             found.append(number)
@@ -355,6 +367,7 @@ class CompiledFunction(Function):
     @staticmethod
     def forward(ctx: Any, calls: Compiled, apart: _Apart, values: Any, *leaves: Tensor) -> Any:
         ctx.calls, ctx.form, ctx.kept, ctx.leaves = calls, apart.form, apart.kept, leaves
+        ctx.values = [x._value for x in leaves]  # a program may give a leaf another array
         ctx._fills = False  # of gradients that are not there none are made
         ctx.save_for_backward(*[leaves[at] for at in apart.form.kept])
         outs = tuple([of_value(x) for x in values])
@@ -362,16 +375,16 @@ class CompiledFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor | None) -> Any:
-        form, leaves = ctx.form, ctx.leaves
         _ = ctx.saved_tensors  # raises where one was written to since
+        form, leaves, values = ctx.form, ctx.leaves, ctx.values
         wanted = [at for at, need in enumerate(ctx.needs_input_grad[3:]) if need]
         if modes.current().grad:
-            found = _pulled(form, leaves, ctx.kept, bars, wanted, create_graph=True)
+            found = _pulled(form, leaves, values, ctx.kept, bars, wanted, create_graph=True)
         else:
             if form.backward is None:
                 form.backward = ctx.calls.like(_backward_of(form))
             arrays = [None if x is None else x._value for x in bars]
-            found = form.backward([x._value for x in leaves], ctx.kept, arrays, wanted)
+            found = form.backward(values, ctx.kept, arrays, wanted)
         grads: list[Any] = [None] * len(leaves)
         for at, x in zip(wanted, found, strict=True):
             grads[at] = x if x is None or isinstance(x, Tensor) else of_value(x)
@@ -381,10 +394,10 @@ class CompiledFunction(Function):
 def _backward_of(form: Form) -> Callable[..., Any]:
     """The backward of a form as a function of arrays, which reads nothing else."""
 
-    def backward(leaves: Any, kept: Any, bars: Any, wanted: list[int]) -> Any:
-        tensors = [of_value(x, LEAF if at in wanted else None) for at, x in enumerate(leaves)]
+    def backward(values: Any, kept: Any, bars: Any, wanted: list[int]) -> Any:
+        leaves = [of_value(x, LEAF if at in wanted else None) for at, x in enumerate(values)]
         given = [None if x is None else of_value(x) for x in bars]
-        found = _pulled(form, tensors, kept, given, wanted)
+        found = _pulled(form, leaves, values, kept, given, wanted)
         return [None if x is None else x._value for x in found]
 
     # Their code is looked at, as that of other functions is.
@@ -395,10 +408,17 @@ def _backward_of(form: Form) -> Callable[..., Any]:
 
 
 def _pulled(
-    form: Form, leaves: Any, kept: Any, bars: Any, wanted: list[int], *, create_graph: bool = False
+    form: Form,
+    leaves: Any,
+    values: Any,
+    kept: Any,
+    bars: Any,
+    wanted: list[int],
+    *,
+    create_graph: bool = False,
 ) -> list[Any]:
     """The gradients of the leaves at some positions, from those of the results with a node."""
-    nodes = form.graph(leaves, kept)
+    nodes = form.graph(leaves, values, kept)
     numbers = [at for at in form.results if at is not None and at >= 0]
     pairs = [(nodes[at], bar) for at, bar in zip(numbers, bars, strict=True) if bar is not None]
     outs = [of_value(bar._value, node) for node, bar in pairs]
@@ -460,21 +480,22 @@ class Compiled:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
         """The result of a call, and whether a program has made it, and its node."""
         stand_ins: dict[int, Tensor] = {}  # leaves for the arguments that have a history
-        if not kwargs and all(type(x) is Tensor and not _has_node(x) for x in args):
-            tensors = list(args)  # the everyday case
-        else:
+        structure: Any = None
+        leaves, tensors = list[Any](), list(args)
+        if kwargs or not all(type(x) is Tensor and not _has_node(x) for x in args):  # are rarer
             leaves, structure = flatten((args, kwargs))
             tensors = [x for x in leaves if isinstance(x, Tensor)]
             if modes.is_logging():
-                stand_ins = {id(x): x.detach().requires_grad_() for x in tensors if _has_node(x)}
-            if stand_ins:
-                args, kwargs = unflatten(structure, [stand_ins.get(id(x), x) for x in leaves])
-        found = self.calls(*args, **kwargs)
-        if type(found) is _Apart:
-            return self._closed(found, tensors)
+                stand_ins = {
+                    id(x): stand_in(x.detach().requires_grad_()) for x in tensors if _has_node(x)
+                }
         if stand_ins:
-            _graft(found.out, {id(stand_ins[id(x)]): x for x in tensors if id(x) in stand_ins})
-        return found.out, False
+            inner, named = unflatten(structure, [stand_ins.get(id(x), x) for x in leaves])
+            with setting(_GIVEN, (args, kwargs)):
+                found = self.calls(*inner, **named)
+        else:
+            found = self.calls(*args, **kwargs)
+        return self._closed(found, tensors) if type(found) is _Apart else (found.out, False)
 
     def _closed(self, apart: _Apart, given: list[Tensor]) -> tuple[Any, bool]:
         """The result of a program, with tensors of one node."""
@@ -528,19 +549,6 @@ class _Turns:
 
 def _made_again(f: Callable[..., Any], backend: str, fullgraph: bool) -> Compiled:
     return Compiled(f, backend, fullgraph=fullgraph)
-
-
-def _graft(out: Any, tensors: dict[int, Tensor]) -> None:
-    """Let a graph go on at the nodes of these tensors, where it ends at their stand-ins."""
-    nodes = reachable([x.node for x in flatten(out)[0] if _has_node(x)])
-    other = {
-        id(node): tensors[id(node.variable)].node
-        for node in nodes
-        if isinstance(node, AccumulateGrad) and id(node.variable) in tensors
-    }
-    for node in nodes:
-        if node._entry is not None:
-            node._entry = _mapped(node._entry, lambda x: other.get(id(x), x))
 
 
 class OptimizedModule(Module):

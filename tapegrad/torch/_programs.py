@@ -23,6 +23,7 @@ from tapegrad._program.containers import (
     Followed,
 )
 from tapegrad._program.recorded import Recorded
+from tapegrad._program.recorder import NotRecordableError
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import GUARD, new
@@ -45,6 +46,7 @@ _PLAIN = frozenset(
         "_is_argument",
         "_memory",
         "_of_call",
+        "_stands_in",
         "_version_of",
         "_view_fn",
         "_views",
@@ -60,14 +62,26 @@ def _open(tensor: Tensor) -> tuple[Value, Any] | None:
     if value.dtype.kind not in "biufc" or not is_plain_array(value):
         return None
     own = tensor.__dict__
-    if own and not own.keys() <= _PLAIN:
-        return None
+    if own:
+        if not own.keys() <= _PLAIN:
+            return None
+        if "_stands_in" in own:
+            return value, (True, tensor._inference, True)
     return value, (node is LEAF, tensor._inference)
+
+
+RETURNS_LEAF = "it leaves a tensor that requires grad, and that it has not made itself"
+
+
+def stand_in(leaf: Tensor) -> Tensor:
+    """A leaf that stands for an argument with a history, while calls are recorded."""
+    leaf.__dict__["_stands_in"] = True
+    return leaf
 
 
 def _maker(kind: type[Tensor]) -> Any:
     def make(rest: Any, array: Value) -> Tensor:
-        requires_grad, inference = rest
+        requires_grad, inference, *stands_in = rest
         made: Tensor = new(kind)
         made._value = array if isinstance(array, np.ndarray) else np.asarray(array)
         made.node = LEAF if requires_grad else None
@@ -75,9 +89,18 @@ def _maker(kind: type[Tensor]) -> Any:
             made._inference = True
         if issubclass(type(array), Recorded):
             made._of_call = True
+        if stands_in:
+            stand_in(made)
         return made
 
     return make
+
+
+def is_from_outside(leaf: Tensor) -> bool:
+    """Whether a leaf was there before the recorded call: one made in it holds what it computes."""
+    recording = RECORDING.get()
+    holders = frozenset() if recording is None else recording.holders
+    return leaf._of_call or id(leaf) in holders or not issubclass(type(leaf._value), Recorded)
 
 
 def _refusal(tensor: Tensor) -> str | None:
@@ -88,7 +111,9 @@ def _refusal(tensor: Tensor) -> str | None:
         )
     if tensor.__dict__.get("_grad") is not None:
         return "it fills `grad` of a tensor: return torch.autograd.grad(...)"
-    return None if _open(tensor) is not None else "it leaves a tensor with attributes"
+    if _open(tensor) is None:
+        return "it leaves a tensor with attributes"
+    return RETURNS_LEAF if tensor.node is LEAF and is_from_outside(tensor) else None
 
 
 def _state() -> Any:
@@ -181,6 +206,23 @@ class _Gradient:
             recording.reads_all()
 
 
+def _asking(usual: Any) -> Any:
+    """A method or property that tells an argument with a history from the leaf in its place."""
+    ask: Any = usual.fget if isinstance(usual, property) else usual
+
+    def asked(tensor: Tensor) -> Any:
+        if "_stands_in" in tensor.__dict__:
+            raise NotRecordableError("it asks where an argument is from, as is_leaf tells")
+        return ask(tensor)
+
+    return property(asked) if isinstance(usual, property) else asked
+
+
+_USUAL = {
+    name: vars(Tensor)[name] for name in ("grad_fn", "is_leaf", "retain_grad", "retains_grad")
+}
+_ASKING = {name: _asking(usual) for name, usual in _USUAL.items()}
+
 _NOTING: set[object] = set()  # an item for each run that is recorded now, of all threads
 
 
@@ -191,12 +233,16 @@ def _noting() -> Generator[None]:
         with GUARD:
             _NOTING.add(run)
             Tensor._grad = _Gradient()  # type: ignore[assignment]
+            for name, asking in _ASKING.items():
+                setattr(Tensor, name, asking)
         yield
     finally:
         with GUARD:
             _NOTING.discard(run)
             if not _NOTING:
                 Tensor._grad = None
+                for name, usual in _USUAL.items():
+                    setattr(Tensor, name, usual)
 
 
 def _version(tensor: Tensor) -> int:

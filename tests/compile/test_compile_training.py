@@ -282,17 +282,8 @@ PROGRAMS = {  # trainings whose steps are programs
     kind.__name__: kind
     for kind in (
         *(Training, Clips, Schedules, Accumulates, AccumulatesOutside, Decides, Freezes),
-        *(
-            Evaluates,
-            GetsAHook,
-            HasHooksOfParameters,
-            GetsAnotherLayer,
-            IsEdited,
-            IsLoaded,
-            Averages,
-            ByHand,
-        ),
-        *(ThroughData, Draws, AddsNoise),
+        *(Evaluates, GetsAHook, GetsAnotherLayer, IsEdited, IsLoaded, Averages, ByHand),
+        *(ThroughData, Draws, AddsNoise, HasHooksOfParameters),
     )
 }
 PROGRAMS |= {

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+import tapegrad
 import tapegrad.torch as torch
 from tapegrad import EagerWarning
 from tapegrad.torch import nn
@@ -436,3 +437,99 @@ def test_calls_in_every_mode(name):
     np.testing.assert_allclose(values, others)
     torch.testing.assert_close(slope, other_slope)
     assert seen == also_seen
+
+
+def writes_into(x):
+    return x.mul_(2).sum()
+
+
+def goes_backward(x):
+    loss = (x**2).sum()
+    loss.backward()
+    return loss.detach()
+
+
+def retains(x):
+    x.retain_grad()
+    return (x**3).sum()
+
+
+def asks_for_a_leaf(x):
+    return (x * (2 if x.is_leaf else 3)).sum()
+
+
+def asks_for_a_node(x):
+    return (x * (2 if x.grad_fn is None else 3)).sum()
+
+
+def is_hooked(x):
+    x.register_hook(lambda g: g * 5)
+    return (x**2).sum()
+
+
+def appends(x, kept):
+    kept.append(2)
+    return (x**2).sum()
+
+
+@pytest.mark.filterwarnings("ignore")  # of each reason, and of grad
+@pytest.mark.parametrize(
+    "f", [writes_into, goes_backward, retains, asks_for_a_leaf, asks_for_a_node, is_hooked]
+)
+def test_an_argument_with_a_history_is_itself(f):
+    fast = torch.compile(f, backend="numpy")
+    for n, x in enumerate(X):
+        found = []
+        for call in (f, fast):
+            leaf = x.clone().requires_grad_()
+            given = leaf * 2 if n % 4 else leaf.clone()
+            out = call(given)
+            if out.requires_grad:
+                out.backward()
+            found.append([out, leaf.grad, given.grad, given])
+        for a, b in zip(*found, strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                torch.testing.assert_close(a, b)
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")  # of each length
+def test_a_list_beside_an_argument_with_a_history_is_itself():
+    fast = torch.compile(appends, backend="numpy")
+    kept = []
+    for x in X:
+        fast(x.clone().requires_grad_() * 2, kept)
+    assert kept == [2] * len(X)
+
+
+@pytest.mark.parametrize("compiled", [torch.compile, tapegrad.compile])
+def test_a_returned_parameter_is_the_parameter(compiled):
+    weight = nn.Parameter(torch.ones(6, dtype=torch.float64))
+
+    def f(x):
+        return (x * weight).detach(), weight
+
+    fast = compiled(f, backend="numpy")
+    with pytest.warns(EagerWarning, match="has not made itself"):
+        assert fast(X[0])[1] is weight
+    assert all(fast(x)[1] is weight for x in X)
+    fast = compiled(lambda x: x, backend="numpy")
+    leaf = X[0].clone().requires_grad_()
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EagerWarning)
+            assert fast(leaf) is leaf
+
+
+def test_derivatives_are_of_the_arrays_of_the_call():
+    """Also where a parameter, or an argument, has been given another since."""
+    model, x = MODELS["linear"]().double(), X[0].clone()
+    fast = torch.compile(model, backend="numpy")
+    for create_graph in (False, True) * 3:
+        slopes = []
+        for call in (model, fast):
+            out = call(x).sum()
+            before, model[2].weight.data = model[2].weight.data, model[2].weight.data * 2
+            slopes.append(torch.autograd.grad(out, model[0].weight, create_graph=create_graph)[0])
+            model[2].weight.data = before
+        torch.testing.assert_close(*slopes)

@@ -25,6 +25,7 @@ from tapegrad._native.regions import Array, Call, Memory, Unfit
 from tapegrad._native.routines import Routine
 from tapegrad._native.split_complex import in_parts
 from tapegrad._native.workers import at_once
+from tapegrad._program.call_source import literal
 from tapegrad._program.functions import function_of, may_return_an_argument
 from tapegrad._program.numpy_program import KEPT_BYTES
 from tapegrad._program.passes import Block
@@ -305,15 +306,12 @@ class Workspace:
         for at, ref in end.writes:
             lines.append(f"    copyto(x{at}, {self._result(ref).removesuffix(_COPY)})")
         structure = end.out.structure
-        names = "".join(f"r{i}, " for i in range(len(given)))
-        if structure.kind is None and len(given) == 1:
-            lines.append("    return r0")
-        elif structure.kind is tuple and all(part.kind is None for part in structure.children):
-            lines.append(f"    return ({names})")
-        else:
-            together = self._name("unflatten", unflatten)
-            lines.append(f"    return {together}({self._name('structure', structure)}, [{names}])")
-        return lines
+        names = [f"r{i}" for i in range(len(given))]
+        made = literal(structure, iter(names), lambda part: self._name("made", part))
+        if made is None:
+            together, whole = self._name("unflatten", unflatten), self._name("whole", structure)
+            made = f"{together}({whole}, [{', '.join(names)}])"
+        return [*lines, f"    return {made}"]
 
     def _result(self, leaf: Any) -> str:
         """The expression of a result, which is new."""

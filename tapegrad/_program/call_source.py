@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.fit import MANY, is_finite
 from tapegrad._core.quiet import SILENT, VARIABLE, changed
+from tapegrad._program.containers import maker_of
 from tapegrad._program.elementwise import REAL, is_contiguous
 from tapegrad._program.functions import ATTRIBUTES, EXPECTATIONS, METHODS
 from tapegrad._program.program import (
@@ -26,7 +27,7 @@ from tapegrad._program.program import (
     references,
     taken,
 )
-from tapegrad._tree import Structure, TallStructure
+from tapegrad._tree import Structure, TallStructure, container_of
 from tapegrad.rules.einsum import is_explicit, product
 
 STATE = VARIABLE.get
@@ -268,18 +269,34 @@ def out_argument(ufunc: Any, name: str) -> str:
     return f"out={name}" if ufunc in (np.maximum, np.minimum) else name
 
 
-def literal(structure: Structure, leaves: Iterator[str]) -> str | None:
-    """A result's containers as Python's own literals; None if there are others."""
-    if structure.kind is None:
-        return next(leaves)
-    tall = isinstance(structure, TallStructure)  # Python's parser counts brackets
-    if tall or structure.kind not in (tuple, list, type(None)):
+def literal(
+    structure: Structure, leaves: Iterator[str], named: Callable[[Any], str]
+) -> str | None:
+    """The expression that makes a result of its leaves; None for one of too many levels.
+
+    named: gives an object a name in the source.
+    """
+    if isinstance(structure, TallStructure):  # Python's parser counts brackets
         return None
-    parts = [literal(child, leaves) for child in structure.children]
-    if structure.kind is type(None) or None in parts:
-        return None if parts else "None"
+    kind, aux, children = structure
+    if kind is None:
+        return next(leaves)
+    maker = maker_of(structure)
+    if maker is not None:
+        return f"{named(maker)}({named(aux[1])}, {next(leaves)})"
+    parts = [literal(child, leaves, named) for child in children]
     joined = "".join(f"{part}, " for part in parts)
-    return f"({joined})" if structure.kind is tuple else f"[{joined}]"
+    if kind is tuple:
+        return f"({joined})"
+    if kind is list:
+        return f"[{joined}]"
+    if kind is dict:
+        pairs = zip(aux, parts, strict=True)
+        return "{" + "".join(f"{named(key)}: {part}, " for key, part in pairs) + "}"
+    if kind is type(None):
+        return "None"
+    container: Any = container_of(kind)
+    return f"{named(container.unflatten)}({named(aux)}, [{joined}])"
 
 
 __all__ = ["STATE", "CallSource", "literal", "out_argument"]

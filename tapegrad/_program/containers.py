@@ -86,6 +86,11 @@ def closed(array: Any, rest: Any) -> Any:
     return CONTAINERS[rest[0]].make(rest[1], array)
 
 
+def maker_of(structure: Structure) -> Callable[[Any, Any], Any] | None:
+    """What makes the object of a structure of one, of the rest (its second part) and an array."""
+    return CONTAINERS[structure.aux[0]].make if structure.kind is _Held else None
+
+
 def with_held(structure: Structure, rests: list[Any]) -> Structure:
     """A structure whose leaves are objects where there is a rest for them, else arrays."""
     if all(rest is None for rest in rests):
@@ -102,6 +107,7 @@ __all__ = [
     "Container",
     "Followed",
     "closed",
+    "maker_of",
     "opened",
     "state",
     "with_held",

@@ -224,7 +224,7 @@ class Source(Writes):
         for position, ref in block.writes:
             place.add(f"copyto(x{position}, {self.call_source.expression(ref, scope.names)})")
         structure = block.out.structure
-        together = literal(structure, iter(returned))
+        together = literal(structure, iter(returned), self.call_source.constant)
         if together is not None:
             place.add(f"return {together}")
         else:

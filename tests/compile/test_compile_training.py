@@ -106,6 +106,27 @@ class AccumulatesOutside(Training):
             self.optimizer.zero_grad(set_to_none=n != 5)
 
 
+class KeepsGradients(Training):
+    """A gradient that is there is added to, and stays the same tensor."""
+
+    def step(self, x, y):
+        self.optimizer.zero_grad(set_to_none=False)
+        loss = self.loss(x, y)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    def between(self, n):
+        if n == 1:
+            self.seen = self.model[0].weight.grad
+        elif n:
+            assert self.model[0].weight.grad is self.seen
+
+    def state(self):
+        kept = {"seen": self.seen.numpy()} if hasattr(self, "seen") else {}
+        return super().state() | kept
+
+
 class Decides(Training):
     def step(self, x, y):
         self.optimizer.zero_grad()
@@ -283,7 +304,7 @@ PROGRAMS = {  # trainings whose steps are programs
     for kind in (
         *(Training, Clips, Schedules, Accumulates, AccumulatesOutside, Decides, Freezes),
         *(Evaluates, GetsAHook, GetsAnotherLayer, IsEdited, IsLoaded, Averages, ByHand),
-        *(ThroughData, Draws, AddsNoise, HasHooksOfParameters),
+        *(ThroughData, Draws, AddsNoise, HasHooksOfParameters, KeepsGradients),
     )
 }
 PROGRAMS |= {

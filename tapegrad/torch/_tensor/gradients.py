@@ -162,7 +162,7 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
             if copied and gradient.node is not None:
                 word = "CopyBackwards" if variable.is_leaf else "CloneBackward0"
                 gradient.node.__class__ = node_class(word)
-            elif type(value) is ndarray or recorded_in(value) is value:
+            elif _is_array(value):
                 if (
                     id(value) in taken
                     or id(_memory_of(value)) in taken
@@ -173,11 +173,16 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
                     value = gradient._value = copied_like(value, like)
                 taken.add(id(_memory_of(value)))
             variable._grad = gradient
-        elif create or known.node is not None or type(known._value) is not ndarray:
+        elif create or known.node is not None or not _is_array(known._value):
             before = array_below(known) if create else known._value
             variable._grad = of_array(before + conjugated(bar))
         else:
             np.add(known._value, conjugated(bar), out=known._value)
+
+
+def _is_array(value: Value) -> bool:
+    """Whether it is an array, or a recorded one: no value of a trace."""
+    return type(value) is ndarray or recorded_in(value) is value
 
 
 def _memory_of(value: Value) -> Any:

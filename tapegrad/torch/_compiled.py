@@ -47,7 +47,7 @@ from tapegrad.torch._programs import RETURNS_LEAF, is_from_outside, stand_in
 from tapegrad.torch._rules.declare import Found, Kept
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, of_value
 from tapegrad.torch.autograd._passes import grad
-from tapegrad.torch.autograd.function import Function
+from tapegrad.torch.autograd.function import BackwardCFunction, Function
 from tapegrad.torch.nn.module.module import Module
 
 # Classes of the parameters of calls, which hold no values of a call's own.
@@ -389,6 +389,17 @@ class CompiledFunction(Function):
         for at, x in zip(wanted, found, strict=True):
             grads[at] = x if x is None or isinstance(x, Tensor) else of_value(x)
         return (None, None, None, *grads)
+
+
+def _release(node: Any) -> None:
+    """Forget the arrays, too, after a backward pass: a loss that is kept holds no graph."""
+    BackwardCFunction._release(node)
+    for name in ("kept", "leaves", "values"):
+        node.__dict__.pop(name, None)
+
+
+_class: Any = CompiledFunction._backward_cls
+_class._release = _release
 
 
 def _backward_of(form: Form) -> Callable[..., Any]:

@@ -246,6 +246,14 @@ def test_a_graph_is_freed():
             out.backward()
 
 
+def test_a_loss_that_is_kept_holds_no_arrays():
+    fast = torch.compile(lambda x: (x.exp() * x).sum(), backend="numpy")
+    for retain in (False, True) * 3:
+        out = fast(X[0].clone().requires_grad_())
+        out.backward(retain_graph=retain)
+        assert hasattr(out.grad_fn, "kept") == retain
+
+
 def test_a_whole_step():
     results = []
     for compiles in (False, True):

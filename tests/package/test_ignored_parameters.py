@@ -67,7 +67,8 @@ SINGLE = {
         pin_memory.device is_pinned.device save_on_cpu.__init__.device_type
         DataParallel.__init__.dim data_parallel.dim get_device_states.*args cuda.**_""",
     "it says so, by a warning or in its docstring": """
-        compile_model.**options profile.toggle_collection_dynamic.enabled
+        compile_model.dynamic compile_model.mode compile_model.options compile_model.name
+        profile.toggle_collection_dynamic.enabled
         profile.toggle_collection_dynamic.activities""",
     "an error comes in any case": """
         _fractional_max_pool_nd.fractional_max_pool.*args
@@ -97,7 +98,9 @@ SINGLE = {
 # Methods and functions whose parameters their caller fixes: a protocol of ours, of PyTorch's, of
 # SciPy's or of Python's. Parameters by their functions.
 PROTOCOLS = """
-vjp_maker.maker Names.terms OfFunction.terms OfClass.terms _of_fft _of_rfft _of_irfft
+mm_flop addmm_flop bmm_flop baddbmm_flop conv_flop conv_backward_flop sdpa_flop
+sdpa_backward_flop _step _recurrent
+vjp_maker.maker Place.variable Cell.variable OfLibrary.terms Names.terms OfFunction.terms OfClass.terms _of_fft _of_rfft _of_irfft
 _get_fft_args _get_fft2_args grad_container_take grad_sequence_extend_right
 grad_sequence_extend_left _grad_odeint _vjp_sylvester _jvp_sylvester _einsum_tensordot
 maker_by_function.make _FractionalMaxPool.__init__ Adadelta._move Adagrad._move Adam._move

@@ -267,6 +267,7 @@ class FlopCounterMode:
     custom_mapping (dict): Formulas by operator. They take the shapes of the arguments, and
         `out_shape`; one with an attribute `_get_raw` takes the tensors, and `out_val`.
 
+    >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, 3, requires_grad=True)
     >>> with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
     ...     (x @ torch.ones(3, 4)).sum().backward()

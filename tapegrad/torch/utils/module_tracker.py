@@ -28,6 +28,7 @@ class ModuleTracker:
 
     Attribute parents (set): The names of the modules that run now, and `Global`.
 
+    >>> import tapegrad.torch as torch
     >>> names = []
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2))
     >>> with torch.utils.module_tracker.ModuleTracker() as tracker:

@@ -83,7 +83,10 @@ class Generator:
         return self._seed
 
     def keeping(self) -> Callable[[], None]:
-        """A function that puts the generator back to its present state."""
+        """A function that puts the generator back to its present state.
+
+        -> callable: The function, without arguments.
+        """
         seed, numpy = self._seed, self.numpy
         state = numpy.bit_generator.state
 

@@ -32,7 +32,8 @@ class ModuleTracker:
     >>> names = []
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2))
     >>> with torch.utils.module_tracker.ModuleTracker() as tracker:
-    ...     _ = model[0].register_forward_hook(lambda *_: names.append(sorted(tracker.parents)))
+    ...     look = lambda *_: names.append(sorted(tracker.parents))
+    ...     _ = model[0].register_forward_pre_hook(look)
     ...     y = model(torch.ones(1, 2))
     >>> names
     [['Global', 'Sequential', 'Sequential.0']]

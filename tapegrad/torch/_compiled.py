@@ -260,18 +260,25 @@ class _Joint:
                 return _Whole(self.f(*args, **kwargs))
             with setting(_GIVEN, None):
                 return _Whole(self.f(*given[0], **given[1]))
+        start = next_number()
         out = self.f(*args, **kwargs)
-        return _taken_apart(out, [x for x in flatten((args, kwargs))[0] if isinstance(x, Tensor)])
+        given = [x for x in flatten((args, kwargs))[0] if isinstance(x, Tensor)]
+        return _taken_apart(out, given, start)
 
 
 class _Taking:
-    """The graph of results as a form, and the arrays that it keeps."""
+    """The graph of results as a form, and the arrays that it keeps.
 
-    def __init__(self, results: list[Any], given: list[Tensor]) -> None:
+    start: a number that nodes of the call are later than.
+    """
+
+    def __init__(self, results: list[Any], given: list[Tensor], start: int) -> None:
         places = {id(x): at for at, x in enumerate(given)}
         is_given = [id(x) in places for x in results]
         roots = [x for x, known in zip(results, is_given, strict=True) if not known]
         nodes = reachable([x.node for x in roots if _has_node(x)])
+        if any(x._number < start and not isinstance(x, AccumulateGrad) for x in nodes):
+            raise NotRecordableError(_HISTORY.format("nodes from before the call"))
         recording = RECORDING.get()
         known = places.keys() | (frozenset() if recording is None else recording.holders)
         # Nobody sees the gradient of a leaf that the call has made itself.
@@ -281,6 +288,8 @@ class _Taking:
             if id(node.variable) in known or type(node.variable._value) is np.ndarray
         ]
         leaves = [node.variable for node in ends]
+        if nodes and not leaves:
+            raise NotRecordableError(_HISTORY.format("an end only in tensors of its own"))
         if any(x._of_call and id(x) not in places for x in leaves):
             raise NotRecordableError("it differentiates by a tensor that is another in each call")
         leaves += [x for x in given if all(x is not y for y in leaves)]
@@ -351,9 +360,9 @@ def _ends(nodes: list[Node]) -> list[AccumulateGrad]:
     return list(dict.fromkeys(x for x in used if isinstance(x, AccumulateGrad)))
 
 
-def _taken_apart(out: Any, given: list[Tensor]) -> _Apart:
+def _taken_apart(out: Any, given: list[Tensor], start: int) -> _Apart:
     results, structure = flatten(out)
-    taking = _Taking(results, given)
+    taking = _Taking(results, given, start)
     return _Apart(unflatten(structure, results), taking.kept, taking.form)
 
 

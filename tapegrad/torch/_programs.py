@@ -137,8 +137,19 @@ def _read_most(tensor: Tensor) -> list[Any]:
 
 
 def _hooks_of(tensor: Tensor) -> list[Any]:
-    """The tables of a leaf's hooks that have some."""
-    return [table for table in (tensor._hooks, tensor._after) if table]
+    """The tables of hooks that have some."""
+    tables = [getattr(holder, name) for holder, name in _places_of_hooks(tensor)]
+    return [table for table in tables if table]
+
+
+def _places_of_hooks(tensor: Tensor) -> list[tuple[Any, str]]:
+    """What has the hooks of a leaf, or of another tensor, and under which name."""
+    node, watched = tensor.node, tensor._hooked_node
+    places = [(tensor if node is None or node is LEAF else node, "_hooks"), (tensor, "_after")]
+    own = None if watched is None else watched()
+    if own is not None:
+        places += [(own, name) for name in ("_hooks", "_prehooks", "_posthooks")]
+    return places
 
 
 def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
@@ -171,12 +182,16 @@ def _terms_of_tensor(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[
 def _terms_of_most(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[Any, str]]:
     pairs = [("_value", held[0]), ("node", held[1])]  # the node says whether it requires grad
     terms = [(part, f"{named(tensor)}.{name} is {named(part)}") for name, part in pairs]
-    for name in ("_hooks", "_after"):
-        table = getattr(tensor, name)
+    watched = tensor._hooked_node
+    terms.append((watched, f"{named(tensor)}._hooked_node is {named(watched)}"))
+    own = None if watched is None else watched()  # which a look at it must not keep
+    for holder, name in _places_of_hooks(tensor):
+        place = f"{named(watched) + '()' if holder is own else named(holder)}.{name}"
+        table = getattr(holder, name)
         if table and any(table is part for part in held):
-            terms.append((table, f"{named(tensor)}.{name} is {named(table)}"))
+            terms.append((table, f"{place} is {named(table)}"))
         else:
-            terms.append((tensor, f"not {named(tensor)}.{name}"))
+            terms.append((tensor, f"not {place}"))
     return terms
 
 

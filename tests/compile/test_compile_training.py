@@ -178,6 +178,35 @@ class HasHooksOfParameters(Training):
             weight.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", p.grad * 3))
 
 
+class HasHooksOfNodes(Training):
+    """Of a leaf's node, while that is held, and of a tensor that was computed before."""
+
+    def __init__(self):
+        super().__init__()
+        self.leaf = nn.Parameter(torch.ones(6, dtype=torch.float64))
+        self.factor = self.leaf.exp()
+
+    def step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = self.loss(x * self.factor, y)
+        loss.backward(retain_graph=True)
+        self.optimizer.step()
+        return loss.detach()
+
+    def between(self, n):
+        if n == 4:
+            self.handle = self.factor.register_hook(lambda g: g * 2)
+        elif n == 6:
+            self.handle.remove()
+        elif n == 9:
+            weight = self.model[0].weight
+            self.held = weight.view_as(weight).grad_fn.next_functions[0][0]
+            self.held.register_prehook(lambda gs: (gs[0] * 3,))
+
+    def state(self):
+        return super().state() | {"leaf": self.leaf.grad.numpy()}
+
+
 class GetsAnotherLayer(Training):
     def between(self, n):
         if n == 5:
@@ -304,7 +333,7 @@ PROGRAMS = {  # trainings whose steps are programs
     for kind in (
         *(Training, Clips, Schedules, Accumulates, AccumulatesOutside, Decides, Freezes),
         *(Evaluates, GetsAHook, GetsAnotherLayer, IsEdited, IsLoaded, Averages, ByHand),
-        *(ThroughData, Draws, AddsNoise, HasHooksOfParameters, KeepsGradients),
+        *(ThroughData, Draws, AddsNoise, HasHooksOfParameters, HasHooksOfNodes, KeepsGradients),
     )
 }
 PROGRAMS |= {

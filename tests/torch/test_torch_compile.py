@@ -480,6 +480,31 @@ def appends(x, kept):
     return (x**2).sum()
 
 
+def test_a_history_from_before_the_call_is_seen():
+    leaf = X[0].clone().requires_grad_()
+    known = leaf.exp()
+    fast = torch.compile(lambda x: (x * known).sum(), backend="numpy")
+    with pytest.warns(EagerWarning, match="nodes from before the call"):
+        fast(X[1])
+    for x in X[:5]:
+        out = fast(x)
+        (slope,) = torch.autograd.grad(out, known, retain_graph=True)
+        torch.testing.assert_close(slope, x)
+
+
+def test_a_history_that_ends_within_the_call_is_there():
+    def slopes(x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+
+    fast = torch.compile(slopes, backend="numpy")
+    with pytest.warns(EagerWarning, match="an end only in tensors of its own"):
+        fast(X[0])
+    for x in X[:5]:
+        fast(x).sum().backward()
+        torch.testing.assert_close(fast(x), 3 * x**2, check_dtype=False)
+
+
 @pytest.mark.filterwarnings("ignore")  # of each reason, and of grad
 @pytest.mark.parametrize(
     "f", [writes_into, goes_backward, retains, asks_for_a_leaf, asks_for_a_node, is_hooked]

@@ -142,6 +142,8 @@ WATCHED = [0]
 def watch(node: Node) -> None:
     """Let passes stop at a node."""
     node._watched = True
+    if isinstance(node, AccumulateGrad):
+        node.variable._hooked_node = weakref.ref(node)
     note_watched()
 
 

@@ -95,6 +95,7 @@ class Tensor:
     _after: Hooks | None = None  # called after a leaf's gradient was accumulated
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _hooked_node: weakref.ref[AccumulateGrad] | None = None  # the same, once that has hooks itself
     _implied: bool = False  # whether it is a view that requires grad as its base does: no leaf
     _inference: bool = False
     _of_call: bool = False  # whether a recorded call was given it, in the place of another

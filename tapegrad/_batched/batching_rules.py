@@ -320,11 +320,12 @@ def looped(arrays: list[Value], one: Callable[[list[Any]], Any]) -> Any:
             made = looped([np.concatenate([x, _made_up(x)]) for x in arrays], one)
         leaves, structure = flatten(made)
         return unflatten(structure, [leaf[:0] for leaf in leaves])
-    leaves, structures = zip(
-        *(flatten(one([x[i] for x in arrays])) for i in range(size)), strict=True
-    )
-    columns = [_stacked(column) for column in zip(*leaves, strict=True)]
-    return unflatten(structures[0], columns)
+    rows: list[list[Any]] = []
+    for i in range(size):
+        leaves, structure = flatten(one([x[i] for x in arrays]))
+        # A function of a program's may return one array again, with other elements.
+        rows.append([x.copy() if type(x) is np.ndarray else x for x in leaves])
+    return unflatten(structure, [_stacked(column) for column in zip(*rows, strict=True)])
 
 
 def _made_up(like: Value) -> Any:

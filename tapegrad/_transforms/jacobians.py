@@ -517,7 +517,7 @@ def rows_by(
 
     if size is None and _are_few(outputs, inputs):
         rows = [
-            _stacked([_rows_along(pulled_at(i), bar, inputs) for bar in _units(leaf)], 0)
+            _stacked([_own(_rows_along(pulled_at(i), bar, inputs)) for bar in _units(leaf)], 0)
             for i, leaf in enumerate(outputs)
         ]
     else:
@@ -556,7 +556,7 @@ def _columns_by(
 
     if size is None and _are_few(inputs, inputs):
         columns = [
-            _stacked([pushed_at(i)(dot) for dot in _units(leaf)], -1)
+            _stacked([_own(pushed_at(i)(dot)) for dot in _units(leaf)], -1)
             for i, leaf in enumerate(inputs)
         ]
     else:
@@ -593,6 +593,11 @@ def _units(like: Value) -> list[Any]:
     if like.size == 1:
         return [np.ones(like.shape, like.dtype)[()]]  # without axes a number
     return list(np.reshape(np.eye(like.size, dtype=like.dtype), (like.size, *like.shape)))
+
+
+def _own(parts: Sequence[Any]) -> list[Any]:
+    """Results as arrays of their own: a derivative of a program's may return one array again."""
+    return [x.copy() if type(x) is np.ndarray else x for x in parts]
 
 
 def _stacked(parts: list[Any], axis: int) -> list[Any]:

@@ -826,3 +826,22 @@ def test_a_vjp_that_takes_the_value_of_its_cotangent_is_for_reverse_mode():
     flat = primitive(np.floor)
     defvjp(flat, lambda ans, x: lambda g: np.zeros_like(x))
     assert np.all(make_jvp(flat)(x)(np.ones(2))[1] == 0)
+
+
+def test_a_derivative_that_returns_one_array_again():
+    scale, memory = np.arange(1.0, 9.0), np.zeros(8)
+
+    @primitive
+    def scaled(x):
+        return x * scale[: len(x)]
+
+    def vjp_of(ans, x):
+        def pull(g):
+            return np.multiply(g, scale[: len(x)], out=memory[: len(x)])
+
+        return pull
+
+    defvjp(scaled, vjp_of)
+    for count in (1, 3, 8):  # rows one by one, and in a vmap
+        x = np.ones(count)
+        assert np.array_equal(jacobian(scaled)(x), np.diag(scale[:count]))

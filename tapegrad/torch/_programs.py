@@ -144,11 +144,13 @@ def _hooks_of(tensor: Tensor) -> list[Any]:
 
 def _places_of_hooks(tensor: Tensor) -> list[tuple[Any, str]]:
     """What has the hooks of a leaf, or of another tensor, and under which name."""
-    node, watched = tensor.node, tensor._hooked_node
-    places = [(tensor if node is None or node is LEAF else node, "_hooks"), (tensor, "_after")]
-    own = None if watched is None else watched()
-    if own is not None:
-        places += [(own, name) for name in ("_hooks", "_prehooks", "_posthooks")]
+    node = tensor.node
+    places = [] if node is None or node is LEAF else [(node, "_hooks")]
+    if tensor._is_hooked:
+        places += [(tensor, "_hooks"), (tensor, "_after")]
+        own = None if tensor._hooked_node is None else tensor._hooked_node()
+        if own is not None:
+            places += [(own, name) for name in ("_hooks", "_prehooks", "_posthooks")]
     return places
 
 
@@ -182,9 +184,13 @@ def _terms_of_tensor(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[
 def _terms_of_most(tensor: Tensor, held: list[Any], named: Any) -> list[tuple[Any, str]]:
     pairs = [("_value", held[0]), ("node", held[1])]  # the node says whether it requires grad
     terms = [(part, f"{named(tensor)}.{name} is {named(part)}") for name, part in pairs]
-    watched = tensor._hooked_node
-    terms.append((watched, f"{named(tensor)}._hooked_node is {named(watched)}"))
-    own = None if watched is None else watched()  # which a look at it must not keep
+    own = watched = None
+    if tensor._is_hooked:
+        watched = tensor._hooked_node
+        own = None if watched is None else watched()  # which a look at it must not keep
+        terms.append((watched, f"{named(tensor)}._hooked_node is {named(watched)}"))
+    else:
+        terms.append((tensor, f"not {named(tensor)}._is_hooked"))
     for holder, name in _places_of_hooks(tensor):
         place = f"{named(watched) + '()' if holder is own else named(holder)}.{name}"
         table = getattr(holder, name)

@@ -143,7 +143,7 @@ def watch(node: Node) -> None:
     """Let passes stop at a node."""
     node._watched = True
     if isinstance(node, AccumulateGrad):
-        node.variable._hooked_node = weakref.ref(node)
+        node.variable._is_hooked, node.variable._hooked_node = True, weakref.ref(node)
     note_watched()
 
 

@@ -91,6 +91,7 @@ class Tensor:
     _creation_meta: str | None = None  # how a view was made: "no_grad", "inference", "several"
     _attr_version: int = 0  # the version of its memory for which such a view's node is valid
     _views: list[weakref.ref[Tensor]] | None = None
+    _is_hooked: bool = False  # whether a leaf, or its node, was given hooks
     _hooks: Hooks | None = None  # the hooks of a leaf; those of other tensors are at their node
     _after: Hooks | None = None  # called after a leaf's gradient was accumulated
     _retains: bool = False
@@ -546,6 +547,7 @@ class Tensor:
             hooks = Hooks()
             setattr(holder, name, hooks)
             if holder is self:
+                self._is_hooked = True
                 note_watched()
             else:
                 watch(holder)
@@ -565,6 +567,7 @@ class Tensor:
             )
         if self._after is None:
             self._after = Hooks()
+            self._is_hooked = True
             note_watched()
         return self._after.add(hook)
 

@@ -33,7 +33,7 @@ from tapegrad._program.listing import listing
 from tapegrad._program.numpy_program import RECORDINGS
 from tapegrad._program.passes import optimized
 from tapegrad._program.program import NotFiniteError, UnknownAnswer, copied
-from tapegrad._program.recorder import Recorder
+from tapegrad._program.recorder import NotRecordableError, Recorder
 from tapegrad._program.recording import Draw
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._tree import flatten, unflatten
@@ -348,7 +348,10 @@ class Calls:
         self, key: Any, structure: Any, signature: Any, inputs: int
     ) -> Specialization | None:
         """Knowledge of such calls; None for calls that are the function's own."""
-        outside = self.surroundings.version()
+        try:
+            outside = self.surroundings.version()
+        except NotRecordableError:  # of what the first call makes
+            return None
         if self.surroundings.moved and self._take_up(self.surroundings.often_moved()):
             return None
         if outside > MOST_CHANGES or self.surroundings.unseen is not None:

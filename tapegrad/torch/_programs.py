@@ -129,11 +129,16 @@ def _state() -> Any:
 
 
 def _read_tensor(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor.node, tensor.requires_grad, tensor._grad, *_hooks_of(tensor)]
+    value, node, *rest = _read_most(tensor)
+    return [value, node, rest[0], tensor._grad, *rest[1:]]
 
 
 def _read_most(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor.node, tensor.requires_grad, *_hooks_of(tensor)]
+    try:
+        value = tensor._value
+    except ValueError as error:  # of a lazy module
+        raise NotRecordableError(str(error)) from None
+    return [value, tensor.node, tensor.requires_grad, *_hooks_of(tensor)]
 
 
 def _hooks_of(tensor: Tensor) -> list[Any]:

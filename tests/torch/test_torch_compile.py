@@ -398,6 +398,22 @@ def test_leaves_that_a_call_makes_or_is_given_anew():
             torch.testing.assert_close(mine.weight.grad, theirs.weight.grad)
 
 
+@pytest.mark.parametrize("compiled", [torch.compile, tapegrad.compile])
+def test_lazy_modules_are_made_by_the_first_call(compiled):
+    model = nn.Sequential(nn.LazyLinear(3), nn.Tanh()).double()
+    fast = compiled(model, backend="numpy")
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error", EagerWarning)
+        for x in X[:5]:
+            before = copy.deepcopy(model)
+            found, expected = fast(x), before(x)
+            if x is X[0]:  # which draws the parameters
+                assert found.shape == (4, 3)
+            else:
+                torch.testing.assert_close(found, expected)
+    assert type(model[0]) is nn.Linear
+
+
 def test_small_modules_are_their_own():
     model = MODELS["linear"]().double()
     fast = torch.compile(model).forward

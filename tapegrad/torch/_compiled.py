@@ -505,10 +505,10 @@ class Compiled:
         if kwargs or not all(type(x) is Tensor and not _has_node(x) for x in args):  # are rarer
             leaves, structure = flatten((args, kwargs))
             tensors = [x for x in leaves if isinstance(x, Tensor)]
-            if modes.is_logging():
-                stand_ins = {
-                    id(x): stand_in(x.detach().requires_grad_()) for x in tensors if _has_node(x)
-                }
+            computed = [x for x in tensors if _has_node(x)]
+            # A pass inside runs hooks of an argument, and fills `grad` where that is retained.
+            if modes.is_logging() and not any(x.node._watched for x in computed):
+                stand_ins = {id(x): stand_in(x.detach().requires_grad_()) for x in computed}
         if stand_ins:
             inner, named = unflatten(structure, [stand_ins.get(id(x), x) for x in leaves])
             with setting(_GIVEN, (args, kwargs)):

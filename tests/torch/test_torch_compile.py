@@ -496,6 +496,28 @@ def appends(x, kept):
     return (x**2).sum()
 
 
+@pytest.mark.parametrize("retains", [True, False])
+def test_hooks_of_an_argument_run_in_passes_inside(retains):
+    def slope(x):
+        return torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+
+    fast = torch.compile(slope, backend="numpy")
+    for n, x in enumerate(X):
+        found = []
+        for call in (slope, fast):
+            leaf = x.clone().requires_grad_()
+            given = leaf * 2
+            if n % 3 == 2 and retains:
+                given.retain_grad()
+            elif n % 3 == 2:
+                given.register_hook(lambda g: g * 2)
+            out = call(given)
+            out.sum().backward()
+            found.append([out, leaf.grad, *([given.grad] if given.retains_grad else [])])
+        for a, b in zip(*found, strict=True):
+            torch.testing.assert_close(a, b)
+
+
 def test_a_history_from_before_the_call_is_seen():
     leaf = X[0].clone().requires_grad_()
     known = leaf.exp()

@@ -318,9 +318,10 @@ def looped(arrays: list[Value], one: Callable[[list[Any]], Any]) -> Any:
     if not size:  # a made-up example gives the shape of the result
         with silence():
             made = looped([np.concatenate([x, _made_up(x)]) for x in arrays], one)
-        leaves, structure = flatten(made)
-        return unflatten(structure, [leaf[:0] for leaf in leaves])
+        leaves, empty = flatten(made)
+        return unflatten(empty, [leaf[:0] for leaf in leaves])
     rows: list[list[Any]] = []
+    structure: Any = None
     for i in range(size):
         leaves, structure = flatten(one([x[i] for x in arrays]))
         # A function of a program's may return one array again, with other elements.

@@ -100,7 +100,8 @@ SINGLE = {
 PROTOCOLS = """
 mm_flop addmm_flop bmm_flop baddbmm_flop conv_flop conv_backward_flop sdpa_flop
 sdpa_backward_flop _step _recurrent
-vjp_maker.maker Place.variable Cell.variable OfLibrary.terms Names.terms OfFunction.terms OfClass.terms _of_fft _of_rfft _of_irfft
+vjp_maker.maker Place.variable Cell.variable OfLibrary.terms Names.terms OfFunction.terms
+OfClass.terms _of_fft _of_rfft _of_irfft
 _get_fft_args _get_fft2_args grad_container_take grad_sequence_extend_right
 grad_sequence_extend_left _grad_odeint _vjp_sylvester _jvp_sylvester _einsum_tensordot
 maker_by_function.make _FractionalMaxPool.__init__ Adadelta._move Adagrad._move Adam._move

@@ -17,7 +17,9 @@ from typing import Any, Self, SupportsIndex, overload
 
 import numpy as np
 
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.types import Value
+from tapegrad._core.values import recorded_in
 
 
 class dtype:
@@ -264,10 +266,17 @@ def of_number(number: Any) -> np.dtype[Any]:
     return found
 
 
+def is_recorded_number(x: Value) -> bool:
+    """Whether a value is a number of Python's or NumPy's in a recorded call."""
+    return is_recording() and recorded_in(x) is x and x.is_number()
+
+
 def result_of(operands: Iterable[Value]) -> np.dtype[Any]:
     """The dtype to which an operation promotes its operands, arrays and Python numbers."""
     ranked: list[np.dtype[Any] | None] = [None, None, None]  # arrays, 0-d arrays, numbers
     for operand in operands:
+        if is_recorded_number(operand):  # which has a dtype, as NumPy's have
+            operand = operand._value
         if hasattr(operand, "dtype") and not issubclass(type(operand), np.generic):
             rank, given = (0 if operand.shape else 1), operand.dtype
         else:

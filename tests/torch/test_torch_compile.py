@@ -604,3 +604,26 @@ def test_derivatives_are_of_the_arrays_of_the_call():
             slopes.append(torch.autograd.grad(out, model[0].weight, create_graph=create_graph)[0])
             model[2].weight.data = before
         torch.testing.assert_close(*slopes)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, s: x * s,
+        lambda x, s: s - x,
+        lambda x, s: s / (x + 5),
+        lambda x, s: (x + 5) ** s,
+        lambda x, s: x > s,
+        lambda x, s: x.to(torch.int64) * s,
+        lambda x, s: x * x.max().item() + s,
+    ],
+)
+def test_numbers_beside_tensors(f):
+    """Arguments that are numbers of Python's have the rank of these."""
+    fast = torch.compile(f, backend="numpy", fullgraph=True)
+    for n, x in enumerate(X[:5]):
+        x = x.to(torch.float32)
+        for number in (n + 0.5, 2):
+            found, expected = fast(x, number), f(x, number)
+            assert found.dtype == expected.dtype
+            torch.testing.assert_close(found, expected)

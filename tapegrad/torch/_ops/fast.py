@@ -83,7 +83,11 @@ def _operand(known: dict[float, Value], dtype: np.dtype[Any], number: float) -> 
 
 def is_operand(other: TensorLike) -> bool:
     """Whether PyTorch's operators take a value as the other operand of a tensor."""
-    return is_plain_number(other) or isinstance(other, (Tensor, np.ndarray))
+    return (
+        is_plain_number(other)
+        or isinstance(other, (Tensor, np.ndarray))
+        or _dtypes.is_recorded_number(other)
+    )
 
 
 def full_like_number(tensor: Tensor, number: TensorLike) -> Tensor:
@@ -91,6 +95,8 @@ def full_like_number(tensor: Tensor, number: TensorLike) -> Tensor:
     if isinstance(number, Tensor):
         return number
     given = _dtypes.result_of([tensor._value, number])
+    if _dtypes.is_recorded_number(number):
+        return of_value(of_value(number)._value.astype(given))
     return of_value(np.asarray(number, given))
 
 
@@ -99,7 +105,9 @@ def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
         if type(other) is not Tensor and type(other) is not float:
             if not is_operand(other):
                 return NotImplemented
-            if isinstance(other, np.ndarray) or issubclass(type(other), np.generic):
+            if _dtypes.is_recorded_number(other):
+                other = full_like_number(self, other)
+            elif isinstance(other, np.ndarray) or issubclass(type(other), np.generic):
                 other = from_operand(other)
         return call(self, other)
 

@@ -150,10 +150,12 @@ class Tensor:
     _dual: Any
     _entered: Any
     _grad: Any
+    _hooked_node: Any
     _hooks: Any
     _implied: Any
     _inference: Any
     _is_argument: Any
+    _is_hooked: Any
     def _is_view(self) -> _bool: ...
     _make_subclass: Any
     _maker: Any

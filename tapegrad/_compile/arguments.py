@@ -19,7 +19,7 @@ from tapegrad._program.containers import CONTAINERS, closed, opened, with_held
 from tapegrad._program.program import alike, copied
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import Recorder
-from tapegrad._tree import flatten
+from tapegrad._tree import children_of, flatten
 
 
 def array_of(leaf: Any) -> Any:
@@ -57,11 +57,11 @@ def with_recorded(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dic
             value, rest = opened(leaf) or (leaf.number if kind is Changing else leaf, None)
             own = copy_of_argument(value) if type(value) is np.ndarray else value
             x = recorded[position] = Recorded(own, len(recorded), recorder)
-            if rest is None:
+            if rest is None and kind is not np.ndarray:
                 leaf = x
             else:
                 if id(leaf) not in made:
-                    made[id(leaf)] = closed(x, rest)
+                    made[id(leaf)] = x if rest is None else closed(x, rest)
                 leaf = made[id(leaf)]
         given.append(leaf)
     return given, recorded
@@ -83,11 +83,29 @@ def written_inputs(values: list[Recorded], inputs: list[Any], recorder: Recorder
     }
 
 
+def has_more(tree: Any) -> bool:
+    """Whether a dataclass or a namedtuple in a tree has attributes besides its fields."""
+    rest = [tree]
+    while rest:
+        x = rest.pop()
+        found = children_of(x)
+        if found is None:
+            continue
+        rest += found[0]
+        kind: Any = type(x)
+        own = getattr(x, "__dict__", None)
+        if own and not own.keys() <= getattr(kind, "__dataclass_fields__", own).keys():
+            return True
+        if own and hasattr(kind, "_make"):
+            return True
+    return False
+
+
 def opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
     """The leaves of a result, with arrays for objects, the structure; why there is no program."""
     leaves, structure = flatten(out)
     rests: list[Any] = []
-    refused: str | None = None
+    refused = "it returns an object with attributes beside its fields" if has_more(out) else None
     for i, leaf in enumerate(leaves):
         holder = CONTAINERS.get(type(leaf))
         value, rest = leaf, None
@@ -170,6 +188,7 @@ def own_array(leaf: Any, taken: set[int]) -> Any:
 __all__ = [
     "array_of",
     "copies",
+    "has_more",
     "is_or_holds_recorded",
     "may_overlap",
     "note_writes",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._block import Turn
-from tapegrad._compile.arguments import copies, note_writes
+from tapegrad._compile.arguments import copies, has_more, note_writes
 from tapegrad._compile.background import BUILDER, announced, runner_of
 from tapegrad._compile.comparison import gives_the_same
 from tapegrad._compile.places import Variable
@@ -147,7 +147,7 @@ class Calls:
         signature, holds_objects = signature_of(leaves, inputs)
         if holds_objects:
             self.objects = True
-        if signature is None:
+        if signature is None or short is None and has_more((args, kwargs)):
             return self.f(*args, **kwargs)
         key = (structure, signature) if short is None else short
         if short is None and not self._is_recorded(key):
@@ -303,7 +303,8 @@ class Calls:
         """The program among those here, and its inputs; None if more is seen to be state."""
         known = self.whole.functional
         leaves, structure = flatten((args, kwargs))
-        leaves = [copied(x) if type(x) is np.ndarray else x for x in leaves]
+        made = {id(x): copied(x) for x in leaves if type(x) is np.ndarray}
+        leaves = [made.get(id(x), x) for x in leaves]
         inputs: list[Any] = []
         signature, holds_objects = signature_of(leaves, inputs)
         if holds_objects:

@@ -154,6 +154,7 @@ class InClass(Place):
     ) -> None:
         self.kind, self.held, self.names, self.count = kind, vars(kind), names, count
         self.tables, self.are_settings = tables or [], tables is not None
+        self.all = frozenset(self.held)
         super().__init__(self._values, self._put_back)
 
     def _values(self) -> list[Any]:
@@ -163,12 +164,23 @@ class InClass(Place):
         found.append(self.kind.__mro__)
         if self.count:
             found.append(len(self.held))
-        return found
+        return found if self.are_settings else [*found, *self._new()]
+
+    def _new(self) -> list[str]:
+        """The names that the class has got since."""
+        return [name for name in self.held if name not in self.all and not name.startswith("__")]
 
     def _put_back(self, was: list[Any]) -> None:
         for name, part in zip(self.names, was, strict=False):
             if part is not self.held.get(name, Missing):
-                setattr(self.kind, name, part)
+                if part is Missing:
+                    delattr(self.kind, name)
+                else:
+                    setattr(self.kind, name, part)
+        if not self.are_settings:
+            for name in self._new():
+                if name not in was[len(self.names) + 2 :]:
+                    delattr(self.kind, name)
 
     def variable(self, at: int) -> Variable | None:
         if self.are_settings or at >= len(self.names):
@@ -190,7 +202,9 @@ class InClass(Place):
         names = behind[0] if len(behind) == 1 and type(behind[0]) is dict else self.held
         terms = _of_names(named(names), self.names, held, named)
         terms.append(f"{named(self.kind)}.__mro__ is {named(held[len(self.names)])}")
-        return [*terms, f"len({named(names)}) == {held[-1]}"] if self.count else terms
+        if self.count:
+            terms.append(f"len({named(names)}) == {held[len(self.names) + 1]}")
+        return terms
 
 
 class Items(Place):

@@ -107,6 +107,7 @@ class Search:
         self.places: list[Place] = []
         self.arrays: list[Any] = []
         self.random: list[Any] = []
+        self.caches: list[standard.Cache] = []
         self.unseen: str | None = None  # why not all that it may read can be looked at
         self.root = _package(_unwrapped(f))  # installed or not, it is looked at
         self.names: set[str] = set()  # of attributes, in all code that was found
@@ -472,6 +473,8 @@ class Search:
         if state is not None:
             self._class(type(value))
             self._hold(Place(*state))
+            if isinstance(state[0], standard.Cache):
+                self.caches.append(state[0])
             self.waiting.append(getattr(value, "__wrapped__", None))
         elif standard.holds_memory(value):
             self._class(type(value))

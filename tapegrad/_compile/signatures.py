@@ -46,14 +46,16 @@ def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
     with which there can be no program.
     """
     signature: list[Any] = []
-    held: dict[int, int] = {}
+    first: dict[int, int] = {}  # where each object is first among the inputs
+    holds_objects = False
     for leaf in leaves:
         kind = type(leaf)
         if kind is np.ndarray:
-            signature.append((leaf.shape, leaf.dtype, layout(leaf)))
+            same = first.setdefault(id(leaf), len(inputs)) - len(inputs)
+            signature.append((leaf.shape, leaf.dtype, layout(leaf), same))
             inputs.append(leaf)
             if leaf.dtype.hasobject:
-                return None, bool(held)
+                return None, holds_objects
         elif kind is float or kind is complex or (issubclass(kind, np.number)):
             signature.append(kind)
             inputs.append(leaf)
@@ -65,14 +67,15 @@ def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
         elif kind in CONTAINERS:
             found = opened(leaf)
             if found is None:
-                return None, bool(held)
+                return None, holds_objects
+            holds_objects = True
             array, rest = found
-            same = held.setdefault(id(leaf), len(inputs)) - len(inputs)
+            same = first.setdefault(id(leaf), len(inputs)) - len(inputs)
             signature.append((array.shape, array.dtype, layout(array), rest, same))
             inputs.append(array)
         else:
-            return None, bool(held)  # traced, batched, of another library, or of unknown meaning
-    return tuple(signature), bool(held)
+            return None, holds_objects  # traced, batched, of another library, or unknown
+    return tuple(signature), holds_objects
 
 
 def layout(array: Any) -> Any:
@@ -87,10 +90,23 @@ def layout(array: Any) -> Any:
 def key_of(args: Any, kwargs: dict[str, Any], given: list[Any]) -> Any:
     """The short key of a call; None where it has none."""
     key = short_key(args, given)
-    if not kwargs or key is None:
+    if kwargs and key is not None:
+        named = short_key(kwargs.values(), given)
+        key = None if named is None else (key, tuple(kwargs), named)
+    if key is None or len(set(map(id, given))) == len(given):
         return key
-    named = short_key(kwargs.values(), given)
-    return None if named is None else (key, tuple(kwargs), named)
+    return _with_twins(key, given)
+
+
+def _with_twins(key: Any, given: list[Any]) -> Any:
+    """A key that also says which arrays are one object: what is written there is seen by all."""
+    first: dict[int, int] = {}
+    twins = [
+        (first[id(x)], at)
+        for at, x in enumerate(given)
+        if type(x) is _ARRAY and first.setdefault(id(x), at) != at
+    ]
+    return (key, *twins) if twins else key
 
 
 DEEP = 50  # containers within containers, from which on a signature says more of them

@@ -8,6 +8,7 @@ programs.
 from __future__ import annotations
 
 import functools
+import gc
 import io
 import operator
 import os
@@ -83,7 +84,7 @@ def state_of(value: Any) -> tuple[Read, Write | None] | None:
     if issubclass(kind, _VIEWS):
         return (lambda: list(value)), None
     if kind is functools._lru_cache_wrapper:
-        return _Cleared(value), None
+        return Cache(value), None
     if _module_of(kind) in DECIMALS and kind.__name__ == "Context":
         return functools.partial(_of_decimals, lambda: value), None
     logging: Any = sys.modules.get("logging")
@@ -147,7 +148,7 @@ def _of_logger(logger: Any) -> Read:
     return lambda: [manager.disable, logger.disabled, *map(_LEVEL, chain)]
 
 
-class _Cleared:
+class Cache:
     """How often a cache has been cleared: then it counts its calls from zero again."""
 
     def __init__(self, cache: Any) -> None:
@@ -161,6 +162,21 @@ class _Cleared:
             self.times += 1
         self.counts = (hits, misses)
         return [self.times]
+
+    def filled(self) -> int:
+        """How often it has been filled since it was cleared."""
+        misses: int = self.cache.cache_info().misses
+        return misses
+
+    def values(self) -> list[Any]:
+        """What it holds."""
+        held = gc.get_referents(self.cache)
+        return [*held, *[x for table in held if type(table) is dict for x in table.values()]]
+
+    def empty(self) -> None:
+        """Clear it, which is no change."""
+        self.cache.cache_clear()
+        self.counts = (0, 0)
 
 
 def loggers(names: set[str]) -> list[Any]:
@@ -211,6 +227,7 @@ __all__ = [
     "DECIMALS",
     "ENVIRONMENT",
     "HOLDING",
+    "Cache",
     "Read",
     "Write",
     "context_of_decimals",

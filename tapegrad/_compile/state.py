@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile.arguments import has_more
 from tapegrad._compile.guards import reader_of
 from tapegrad._compile.places import Missing, Variable
 from tapegrad._compile.signatures import (
@@ -178,18 +179,21 @@ class Functional:
         """Raise if new values share memory with each other, or with what outlives the call."""
         memories = [x.memory for x in flatten(given)[0] if issubclass(type(x), Recorded)]
         known = set(map(id, memories))
+        plain: list[Any] = []
         for leaf in flatten(fresh)[0]:
             if issubclass(type(leaf), Recorded) and not leaf.is_number():
                 if id(leaf.memory) in known:
                     raise NotRecordableError(_VIEWS)
                 known.add(id(leaf.memory))
-            elif type(leaf) is np.ndarray and self.shares_memory([leaf]):
-                raise NotRecordableError(_VIEWS)
+            elif type(leaf) is np.ndarray:
+                if self.shares_memory([leaf]) or any(np.may_share_memory(leaf, x) for x in plain):
+                    raise NotRecordableError(_VIEWS)
+                plain.append(leaf)
 
 
 def is_state(value: Any) -> bool:
     """Whether a variable that is given another value can be state of a program: by its value."""
-    return all(
+    return not has_more(value) and all(
         issubclass(type(leaf), Recorded) or signature_of([leaf], [])[0] is not None
         for leaf in flatten(value)[0]
     )
@@ -213,7 +217,9 @@ def _as_argument(value: Any) -> Any:
     kind = type(value)
     if kind is int:
         return Changing(value)
-    return value if kind in _LEAVES or kind in CONTAINERS else tree_map(_leaf_as_argument, value)
+    if kind in _LEAVES or kind in CONTAINERS or has_more(value):
+        return value
+    return tree_map(_leaf_as_argument, value)
 
 
 def _leaf_as_argument(value: Any) -> Any:

@@ -28,6 +28,7 @@ from tapegrad._compile.search import (
     is_of_installed,
     noting_code,
 )
+from tapegrad._compile.standard import Cache
 from tapegrad._compile.state import are_of_one_kind, is_state
 from tapegrad._core.types import Function
 
@@ -50,6 +51,7 @@ class _State:
             self.arrays[id(array)] = before
         self.changes = changes  # how often something had changed until then
         self.random = tuple(search.random)  # generators
+        self.caches = search.caches
         self.unseen = search.unseen  # why not all of it can be looked at
         self.settings: list[Settings] = search.settings  # of classes of installed packages
         self.looks = 0
@@ -223,7 +225,9 @@ class Surroundings:
 
     def before(self) -> Before:
         """State outside now, before a run that may change it."""
-        state = self._found(0) if self.state is None else self.state
+        state = self.state
+        if state is None or not state.is_now():  # the calls may be those of its `Functional`
+            state = self._found(0)
         return Before(state, self)
 
 
@@ -234,6 +238,7 @@ class Before:
         self.state, self.of = state, of
         self.held = [place.read() for place in state.places]
         self.random = hidden_states(state.random)
+        self.caches = [(cache, cache.filled()) for cache in state.caches]
 
     def drew(self) -> bool:
         """Whether the run has drawn random numbers."""
@@ -241,6 +246,8 @@ class Before:
 
     def holds(self, found: Callable[[Any], bool]) -> bool:
         """Whether there is now, where the run has changed something, a value such as asked for."""
+        if any(found(value) for cache in self._filled() for value in cache.values()):
+            return True
         if all(_identical(x.read(), was) for x, was in self._pairs()):
             return False
         now = Search(self.of.f, self.of.ran, state=self.of.loose)
@@ -278,6 +285,11 @@ class Before:
         for read, write, was in self.random:
             if read() != was:
                 write(was)
+        for cache in self._filled():  # one value alone cannot be taken out
+            cache.empty()
+
+    def _filled(self) -> list[Cache]:
+        return [cache for cache, was in self.caches if cache.filled() != was]
 
     def _pairs(self) -> Any:
         return zip(self.state.places, self.held, strict=True)

@@ -100,11 +100,13 @@ def written_elsewhere(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_register_alone_writes_the_tables():
+    """But for what stands in the class while a call is recorded, and is taken away."""
     found = {
         path.relative_to(LAYER).as_posix(): written_elsewhere(path)
         for path in sorted(LAYER.rglob("*.py"))
     }
-    assert {name for name, statements in found.items() if statements} == {"_ops/declare.py"}
+    writers = {name for name, statements in found.items() if statements}
+    assert writers == {"_ops/declare.py", "_programs.py"}
 
 
 @pytest.mark.parametrize("name", ["sum", "detach"])
